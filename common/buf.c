@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Growable bytes with a ceiling. */
+#include "buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { FIRST_CAP = 256 };
+
+void
+buf_init(struct buf *buf, size_t max)
+{
+    *buf = (struct buf){.max = max};
+}
+
+void
+buf_done(struct buf *buf)
+{
+    free(buf->data);
+    *buf = (struct buf){.max = buf->max};
+}
+
+void
+buf_reset(struct buf *buf)
+{
+    buf->len = 0;
+    buf->failed = false;
+}
+
+static size_t
+ceiling(const struct buf *buf)
+{
+    return buf->max ? buf->max : BUF_MAX_BYTES;
+}
+
+bool
+buf_reserve(struct buf *buf, size_t len)
+{
+    if (buf->failed || len > ceiling(buf) - buf->len) {
+        buf->failed = true;
+        return false;
+    }
+    if (len <= buf->cap - buf->len)
+        return true;
+    size_t cap = buf->cap ? buf->cap : FIRST_CAP;
+    while (cap < buf->len + len)
+        cap *= 2;
+    char *data = realloc(buf->data, cap);
+    if (!data) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = data;
+    buf->cap = cap;
+    return true;
+}
+
+void
+buf_add(struct buf *buf, const void *data, size_t len)
+{
+    if (len == 0 || !buf_reserve(buf, len))
+        return;
+    memcpy(buf->data + buf->len, data, len);
+    buf->len += len;
+}
+
+void
+buf_add_byte(struct buf *buf, char byte)
+{
+    if (!buf_reserve(buf, 1))
+        return;
+    buf->data[buf->len++] = byte;
+}
+
+void
+buf_add_str(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+void
+buf_add_slice(struct buf *buf, struct slice text)
+{
+    buf_add(buf, text.data, text.len);
+}
+
+void
+buf_addf(struct buf *buf, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (n >= 0 && buf_reserve(buf, (size_t)n + 1)) {
+        vsnprintf(buf->data + buf->len, (size_t)n + 1, fmt, again);
+        buf->len += (size_t)n;
+    } else {
+        buf->failed = true;
+    }
+    va_end(again);
+}
+
+enum err_kind
+buf_check(const struct buf *buf, const char *what, struct err *err)
+{
+    if (!buf->failed)
+        return ERR_OK;
+    return err_set(err, ERR_RECORD, "record_too_large", "%s is larger than %zu bytes",
+                   what, ceiling(buf));
+}
+
+struct slice
+buf_slice(const struct buf *buf)
+{
+    return (struct slice){buf->len ? buf->data : "", buf->len};
+}
+
+const char *
+buf_text(struct buf *buf)
+{
+    if (!buf_reserve(buf, 1))
+        return "";
+    buf->data[buf->len] = '\0';
+    return buf->data;
+}
+
+char *
+buf_take(struct buf *buf, size_t *ret_len)
+{
+    if (!buf_reserve(buf, 1))
+        return NULL;
+    buf->data[buf->len] = '\0';
+    char *data = buf->data;
+    if (ret_len)
+        *ret_len = buf->len;
+    *buf = (struct buf){.max = buf->max};
+    return data;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Growable bytes with a ceiling. A write that would pass the ceiling, or finds no
+ * memory, writes nothing and marks the buffer as failed; every later write is then a
+ * no-op, so a writer checks once, at its end, with buf_check().
+ */
+#pragma once
+
+#include "err.h"
+#include "slice.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The ceiling of a buffer that names none: 64 MiB. */
+#define BUF_MAX_BYTES ((size_t)64 << 20)
+
+struct buf {
+    char *data; /* not terminated; NULL while empty */
+    size_t len;
+    size_t cap;
+    size_t max; /* 0: BUF_MAX_BYTES */
+    bool failed;
+};
+
+#define BUF_INIT ((struct buf){0})
+
+/* Caller's storage. `max` in bytes, 0 for BUF_MAX_BYTES. */
+void buf_init(struct buf *buf, size_t max);
+/* Frees the bytes; the buffer is empty and usable again. */
+void buf_done(struct buf *buf);
+/* Empties, keeps the memory, forgets a failure. */
+void buf_reset(struct buf *buf);
+/* Makes room for `len` more bytes; false when that failed. */
+bool buf_reserve(struct buf *buf, size_t len);
+void buf_add(struct buf *buf, const void *data, size_t len);
+void buf_add_byte(struct buf *buf, char byte);
+void buf_add_str(struct buf *buf, const char *text);
+void buf_add_slice(struct buf *buf, struct slice text);
+void buf_addf(struct buf *buf, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* ERR_OK, or ERR_RECORD "record_too_large" / ERR_FATAL "out_of_memory" naming `what`. */
+enum err_kind buf_check(const struct buf *buf, const char *what, struct err *err);
+/* Borrowed view of the content; never null. */
+struct slice buf_slice(const struct buf *buf);
+/* Terminates and returns the text, borrowed; "" when that failed. */
+const char *buf_text(struct buf *buf);
+/* Moves the terminated bytes out (free() them); NULL when the buffer had failed. */
+char *buf_take(struct buf *buf, size_t *ret_len);

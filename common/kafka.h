@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one face of librdkafka: clients from properties, a producer with delivery reports,
+ * a reader of whole topics without a group, and metadata. The group consumer of a worker
+ * lives in runner.c through the calls at the end.
+ *
+ * Threads: log and error callbacks come from library threads and are forwarded to log.h
+ * only. Signals are blocked around the making of a client.
+ */
+#pragma once
+
+#include "err.h"
+#include "options.h"
+#include "record.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What every client is made from. Borrowed by the calls below. */
+struct kafka_settings {
+    const char *brokers; /* bootstrap.servers; a property overrides it */
+    const struct option_property *properties; /* as given; applied last */
+    size_t n_properties;
+    const char *client_id;
+};
+
+/* Cluster ids that start so belong to the embedded broker (librdkafka's mock). */
+#define KAFKA_MOCK_CLUSTER_PREFIX "mockCluster"
+
+/* The properties' names and values are librdkafka's: ERR_FATAL EXIT_CONFIG with the
+ * nearest name. */
+enum err_kind kafka_check_properties(const struct kafka_settings *settings,
+                                     struct err *err);
+
+/* --- producer ------------------------------------------------------------------- */
+
+struct producer;
+
+/*
+ * Called from producer_poll/flush for each record that was sent with a non-NULL token.
+ * `err` is NULL when it was acknowledged.
+ */
+typedef void producer_report_fn(void *state, void *token, const struct err *err);
+
+struct producer *producer_new(const struct kafka_settings *settings,
+                              producer_report_fn *report,
+                              void *state,
+                              struct err *err);
+void producer_free(struct producer *producer); /* purges what was not flushed */
+
+struct outgoing {
+    const char *topic;
+    struct slice key;   /* data NULL: none */
+    struct slice value; /* data NULL: tombstone; copied */
+    int64_t timestamp_ms;
+    const struct header *headers;
+    size_t n_headers;
+    void *token; /* given to the report; NULL: no report wanted, failures are counted */
+};
+
+/*
+ * Queues a copy. A full queue is waited out by polling, up to `timeout_ms`, then
+ * ERR_RETRY "producer_queue_full". ERR_RECORD "record_too_large".
+ */
+enum err_kind producer_send(struct producer *producer,
+                            const struct outgoing *record,
+                            int timeout_ms,
+                            struct err *err);
+/* Serves delivery reports for at most `timeout_ms`; returns how many. */
+int producer_poll(struct producer *producer, int timeout_ms);
+/*
+ * Waits until everything queued is reported. ERR_RETRY "flush_timeout" when that takes
+ * longer; the first failed delivery since the last flush otherwise (ERR_RECORD
+ * "record_refused_by_broker", ERR_RETRY "delivery_failed", ERR_FATAL).
+ */
+enum err_kind producer_flush(struct producer *producer, int timeout_ms, struct err *err);
+/* Records queued and not yet reported. */
+int producer_pending(const struct producer *producer);
+
+/* --- reading a topic without a group ------------------------------------------------ */
+
+struct topic_reader;
+
+enum topic_start { TOPIC_FROM_START, TOPIC_FROM_END };
+
+/*
+ * Assigns every partition of `topic` and takes the end offsets once (high watermark; on a
+ * real Kafka the last stable offset). ERR_FATAL EXIT_UNREACHABLE "broker_unreachable",
+ * "topic_unknown".
+ */
+struct topic_reader *topic_reader_new(const struct kafka_settings *settings,
+                                      const char *topic,
+                                      enum topic_start start,
+                                      int timeout_ms,
+                                      struct err *err);
+void topic_reader_free(struct topic_reader *reader);
+/*
+ * Next record, valid until the next call; NULL: none within `timeout_ms`, or (with
+ * `*ret_done` true) the end offsets taken at the start are reached in every partition.
+ * An error that ends the reading is in `err` (kind != ERR_OK).
+ */
+const struct message *topic_reader_next(struct topic_reader *reader,
+                                        int timeout_ms,
+                                        bool *ret_done,
+                                        struct err *err);
+
+struct partition_range {
+    int32_t partition;
+    int64_t start; /* log start: low watermark */
+    int64_t end;   /* as taken at the start */
+};
+const struct partition_range *topic_reader_ranges(const struct topic_reader *reader,
+                                                  size_t *ret_n);
+
+/* --- metadata ---------------------------------------------------------------------- */
+
+struct topic_info {
+    char *name;
+    int32_t n_partitions;
+    const char *error; /* NULL when fine */
+};
+
+struct cluster_info {
+    char *cluster_id;
+    bool mock; /* the embedded broker */
+    int n_brokers;
+    struct topic_info *topics;
+    size_t n_topics;
+};
+
+/* ERR_FATAL EXIT_UNREACHABLE "broker_unreachable" after `timeout_ms`. */
+enum err_kind cluster_info_get(const struct kafka_settings *settings,
+                               int timeout_ms,
+                               struct cluster_info *ret_info,
+                               struct err *err);
+void cluster_info_done(struct cluster_info *info);
+
+/* Committed offset, log start and end of each partition of `topic` for `group`. */
+struct group_lag {
+    int32_t partition;
+    int64_t committed; /* -1: none yet */
+    int64_t start;
+    int64_t end;
+    int64_t lag; /* end - max(committed, start) */
+};
+/* `*ret_lags` is malloc()ed, `*ret_n` rows. */
+enum err_kind kafka_group_lag(const struct kafka_settings *settings,
+                              const char *group,
+                              const char *topic,
+                              int timeout_ms,
+                              struct group_lag **ret_lags,
+                              size_t *ret_n,
+                              struct err *err);
+
+/* Version of the library at run time ("2.0.2") and its features, for --version
+ * --features. */
+const char *kafka_version(void);
+void kafka_features(char *ret_text, size_t size);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A record type on the wire: framing + codec + the plans of the writers met so far.
+ * Without a registry it writes single-object encoding and knows the writers' schemas it
+ * was given; with one (a schema source) it writes the 5-byte header and asks for ids.
+ */
+#pragma once
+
+#include "arena.h"
+#include "buf.h"
+#include "codec.h"
+#include "err.h"
+#include "framing.h"
+
+/*
+ * Where unknown schemas come from: the registry client's place. `by_id` gives the schema
+ * text of an id, borrowed until the next call: ERR_RETRY while the registry can't answer,
+ * ERR_RECORD "schema_unknown" when it denies the id.
+ */
+struct schema_source {
+    enum err_kind (*by_id)(void *state,
+                           uint32_t id,
+                           struct slice *ret_text,
+                           struct err *err);
+    void *state;
+};
+
+struct serde;
+
+/* `source` may be NULL; it is copied. */
+struct serde *serde_new(const struct record_type *type,
+                        const struct schema_source *source,
+                        struct err *err);
+void serde_free(struct serde *serde);
+const struct codec *serde_codec(const struct serde *serde);
+/* A writer's schema by its text (a released version), to be known by its fingerprint. */
+enum err_kind serde_add_writer(struct serde *serde, struct slice avsc, struct err *err);
+/* Encode with the 5-byte header and this id from now on. */
+void serde_use_id(struct serde *serde, uint32_t schema_id);
+
+/* Frame and body, appended to `out`. */
+enum err_kind serde_encode(const struct serde *serde,
+                           const void *value,
+                           struct buf *out,
+                           struct err *err);
+/*
+ * Frame, plan (made at the first record of each writer, then kept), body. Codes of
+ * framing.h and codec.h, and ERR_RECORD "schema_unknown".
+ */
+enum err_kind serde_decode(struct serde *serde,
+                           struct slice value,
+                           struct arena *arena,
+                           void *ret_value,
+                           struct err *err);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What every worker's main repeats: options, edges opened in order, the runner, the exit
+ * code. A worker is a description and an on_record(); a fifth one is one folder.
+ */
+#pragma once
+
+#include "err.h"
+#include "options.h"
+#include "origin.h"
+#include "record.h"
+#include "serde.h"
+
+/*
+ * One record from bytes to what it gives: decode, gather, derive, emit, in this order and
+ * in the worker's main.c. Fills `out`; the runner encodes, produces and commits.
+ * ERR_RECORD dead-letters `in` with the code and stage of `err`.
+ */
+typedef enum err_kind worker_record_fn(void *state,
+                                       const struct message *in,
+                                       struct emits *out,
+                                       struct err *err);
+
+/* What the runner hands a worker when it starts. Borrowed for the worker's life. */
+struct worker_context {
+    const struct provenance
+        *provenance; /* worker, version, config_sha256, generation; no inputs */
+    const struct schema_source *schemas; /* NULL without a registry */
+};
+
+struct worker {
+    const char *name;    /* "audit": binary heddle-audit, section [audit] */
+    const char *summary; /* one sentence for --help */
+    const char *input;   /* topic, "heddle.tunings" */
+    const struct record_type *input_type;
+    const char *const
+        *outputs; /* topics it writes, NULL-terminated; dead letters apart */
+    const struct option
+        *options; /* settings of its own, offsets in its settings struct */
+    size_t n_options;
+    void *settings; /* the struct that `options` fills, static in main.c */
+    /* Opens what the worker needs; `*ret_state` is given to on_record and close. */
+    enum err_kind (*open)(const struct worker_context *context,
+                          void **ret_state,
+                          struct err *err);
+    worker_record_fn *on_record;
+    void (*close)(void *state);
+};
+
+/* The whole program: parses, runs until told to stop, returns the exit status. */
+int worker_main(const struct worker *worker, int argc, char **argv);

@@ -24,6 +24,9 @@ struct err {
     enum err_kind kind;
     int exit_code;     /* for ERR_FATAL: exit status of the process, 0: EXIT_INTERNAL */
     const char *stage; /* static: frame, decode, gather, derive, emit; NULL: derive */
+    /* Static, for ERR_RETRY: code of the dead letter once the retries are used up
+     * (claim_not_found); NULL: retries_exhausted. Set it after err_set(). */
+    const char *final_code;
     char code[ERR_CODE_BYTES]; /* lower snake case, events.md 8 */
     char msg[ERR_MSG_BYTES];   /* cut at the size, always terminated */
 };

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every topic of Heddle and what a record of it may be (events.md 1). The one table that
+ * the runner's size check, the embedded broker and `heddle topics` go by;
+ * ops/topics.tsv is the same table for operators, and a test holds the two together.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct topic {
+    const char *name;
+    const char *value;  /* what a record's value is */
+    const char *key;    /* what a record's key is */
+    int32_t partitions; /* default on a real Kafka */
+    bool compact;       /* cleanup.policy compact; otherwise delete */
+    size_t max_message_bytes;
+};
+
+#define TOPIC_TUNINGS       "heddle.tunings"
+#define TOPIC_AUDIT_TUNINGS "heddle.audit.tunings"
+#define TOPIC_WARNINGS      "heddle.warnings"
+#define TOPIC_DEAD          "heddle.dead"
+
+enum { TOPIC_PARTITIONS_EMBEDDED = 2 }; /* of every topic on the embedded broker */
+
+/*
+ * What a producer adds around key, value and headers in a record batch, at most: batch
+ * header, record lengths, timestamps. Counted against max.message.bytes.
+ */
+enum { TOPIC_RECORD_OVERHEAD_BYTES = 512 };
+
+/* All topics, in the order of events.md 1. Static. */
+const struct topic *topics_all(size_t *ret_n);
+/* The topic of that name; NULL when it is none of ours. */
+const struct topic *topic_find(const char *name);
+/* The largest maximum of the named topics (NULL-terminated) and of heddle.dead. */
+size_t topics_largest(const char *const *names);
+/* The smallest maximum of the named topics; of all topics when none is ours. */
+size_t topics_smallest(const char *const *names);

@@ -1,27 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of topics. */
+/* The table of topics, made from ops/topics.tsv by the build. */
 #include "topics.h"
 
 #include <string.h>
 
-#define MIB(n) ((size_t)(n) << 20)
-
 static const struct topic topics[] = {
-    {TOPIC_TUNINGS, "tuning event", "input key", 8, false, MIB(2)},
-    {TOPIC_AUDIT_TUNINGS, "audit row", "run_key, or orphan: + input key", 8, true,
-     MIB(2)},
-    {"heddle.state.audit", "parts of the join", "input key + part", 8, true, MIB(3)},
-    {"heddle.traces", "trace event", "root request", 8, false, MIB(2)},
-    {"heddle.splits", "split record", "root request", 8, false, MIB(16)},
-    {"heddle.audit.splits", "verdict", "root request", 8, false, MIB(2)},
-    {"heddle.candidates", "candidate table", "root request", 8, false, MIB(16)},
-    {"heddle.resolutions", "resolved table", "root request", 8, false, MIB(16)},
-    {"heddle.proposals", "proposals", "root request", 8, false, MIB(16)},
-    {"heddle.attempts", "attempt", "root request", 8, false, MIB(16)},
-    {"heddle.audit.candidates", "reviewed table", "root request", 8, false, MIB(16)},
-    {"heddle.audit.dispatch", "decision", "root request", 8, false, MIB(16)},
-    {TOPIC_WARNINGS, "warning", "code", 4, false, MIB(1)},
-    {TOPIC_DEAD, "the original value", "the original key", 4, false, MIB(17)},
+#include "topics_table.inc"
 };
 
 enum { N_TOPICS = sizeof topics / sizeof topics[0] };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every topic of Heddle and what a record of it may be (events.md 1). The one table that
- * the runner's size check, the embedded broker and `heddle topics` go by;
- * ops/topics.tsv is the same table for operators, and a test holds the two together.
+ * the runner's size check, the embedded broker and `heddle topics` go by: its rows are
+ * those of ops/topics.tsv, which the build reads.
  */
 #pragma once
 

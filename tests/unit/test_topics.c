@@ -18,6 +18,10 @@ knows_every_topic_once(void **state)
         assert_true(all[i].partitions > 0);
         assert_true(all[i].max_message_bytes >= (size_t)1 << 20);
     }
+    assert_non_null(topic_find(TOPIC_TUNINGS));
+    assert_non_null(topic_find(TOPIC_AUDIT_TUNINGS));
+    assert_non_null(topic_find(TOPIC_WARNINGS));
+    assert_non_null(topic_find(TOPIC_DEAD));
     assert_null(topic_find("heddle.tuning"));
 }
 

@@ -21,11 +21,11 @@ enum {
     MAX_ENTRIES = 2,         /* entries of one run */
     SESSION_STEP_S = 6000,   /* between the starts of two sessions */
     SESSION_JITTER_S = 5000, /* below the step, so no two sessions share a name */
-    RUN_STEP_S = 2400,       /* between the results of one session */
+    RUN_STEP_S = 4200,       /* between the results of one session */
     LOG_LEAD_US = 1000,      /* a log is closed just before its result */
 };
 
-/* 2026-07-26T00:00:00Z, so that the last session ends before 18 August. */
+/* 2026-07-26T00:00:00Z, so that the last session ends on 18 August. */
 static const int64_t campaign_start_s = 1785024000;
 
 static const char dense[] = "sglang_dense_bf16";

@@ -2,6 +2,7 @@
 /* SHA-256 by libcrypto. */
 #include "digest.h"
 
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 void
@@ -10,15 +11,51 @@ digest_sha256(struct slice data, uint8_t ret_digest[DIGEST_BYTES])
     SHA256((const unsigned char *)data.data, data.len, ret_digest);
 }
 
-void
-digest_hex(struct slice data, char ret_hex[DIGEST_HEX])
+static void
+write_hex(const uint8_t digest[DIGEST_BYTES], char ret_hex[DIGEST_HEX])
 {
     static const char digits[] = "0123456789abcdef";
-    uint8_t digest[DIGEST_BYTES];
-    digest_sha256(data, digest);
     for (size_t i = 0; i < DIGEST_BYTES; i++) {
         ret_hex[2 * i] = digits[digest[i] >> 4];
         ret_hex[2 * i + 1] = digits[digest[i] & 0xF];
     }
     ret_hex[2 * DIGEST_BYTES] = '\0';
+}
+
+void
+digest_hex(struct slice data, char ret_hex[DIGEST_HEX])
+{
+    uint8_t digest[DIGEST_BYTES];
+    digest_sha256(data, digest);
+    write_hex(digest, ret_hex);
+}
+
+struct digest *
+digest_new(void)
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    if (context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1)
+        return (struct digest *)context;
+    EVP_MD_CTX_free(context);
+    return NULL;
+}
+
+void
+digest_free(struct digest *digest)
+{
+    EVP_MD_CTX_free((EVP_MD_CTX *)digest);
+}
+
+void
+digest_add(struct digest *digest, struct slice piece)
+{
+    EVP_DigestUpdate((EVP_MD_CTX *)digest, piece.data, piece.len);
+}
+
+void
+digest_end(struct digest *digest, char ret_hex[DIGEST_HEX])
+{
+    uint8_t bytes[DIGEST_BYTES] = {0};
+    EVP_DigestFinal_ex((EVP_MD_CTX *)digest, bytes, NULL);
+    write_hex(bytes, ret_hex);
 }

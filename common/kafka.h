@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The one face of librdkafka: clients from properties, a producer with delivery reports,
- * a reader of whole topics without a group, and metadata. The group consumer of a worker
- * lives in runner.c through the calls at the end.
+ * a reader of whole topics without a group, metadata, and the group consumer that the
+ * runner drives. A client belongs to one thread.
  *
- * Threads: log and error callbacks come from library threads and are forwarded to log.h
- * only. Signals are blocked around the making of a client.
+ * The library's log and error callbacks come from its own threads; they are forwarded to
+ * log.h and to an atomic, nothing else. Signals are blocked around the making of a
+ * client.
+ *
+ * What the broker answers becomes an error so, wherever it happens:
+ *   INVALID_RECORD, INVALID_TIMESTAMP            ERR_RECORD "record_refused_by_broker"
+ *   MSG_SIZE_TOO_LARGE, RECORD_LIST_TOO_LARGE    ERR_RECORD "record_too_large"
+ *   an authorization or authentication failure   ERR_FATAL EXIT_PERMISSION
+ *                                                "permission_denied"
+ *   an unknown or invalid topic                  ERR_FATAL EXIT_CONFIG "topic_unknown"
+ *   a fenced client                              ERR_FATAL EXIT_FENCED "fenced"
+ *   a fatal error of the library                 ERR_FATAL EXIT_TRY_AGAIN "client_fatal"
+ *   anything else                                ERR_RETRY, code of the call
  */
 #pragma once
 
@@ -22,6 +33,9 @@ struct kafka_settings {
     const struct option_property *properties; /* as given; applied last */
     size_t n_properties;
     const char *client_id;
+    /* Topics that the process writes (NULL-terminated), for the size limits; NULL: any.
+     */
+    const char *const *topics;
 };
 
 /* Cluster ids that start so belong to the embedded broker (librdkafka's mock). */
@@ -31,6 +45,9 @@ struct kafka_settings {
  * nearest name. */
 enum err_kind kafka_check_properties(const struct kafka_settings *settings,
                                      struct err *err);
+/* What is known to go wrong with these settings on the library that is loaded: one
+ * sentence for the log at start, static; NULL: nothing. */
+const char *kafka_known_trouble(const struct kafka_settings *settings);
 
 /* --- producer ------------------------------------------------------------------- */
 
@@ -151,6 +168,98 @@ enum err_kind kafka_group_lag(const struct kafka_settings *settings,
                               struct group_lag **ret_lags,
                               size_t *ret_n,
                               struct err *err);
+
+/* --- group consumer ------------------------------------------------------------------
+ */
+
+struct consumer;
+struct consumed; /* one record and its memory */
+
+struct topic_partition {
+    const char *topic; /* borrowed */
+    int32_t partition;
+    int64_t offset;
+};
+
+/*
+ * Called from consumer_poll() and consumer_close(), in the polling thread. What they must
+ * do is bounded by session.timeout.ms.
+ */
+struct consumer_events {
+    /* Partitions came; `offset` is the committed one, -1 without a commit. */
+    void (*assigned)(void *state, const struct topic_partition *parts, size_t n);
+    /* They are about to go. Not lost: finish, produce and commit now. Lost: they belong
+     * to somebody else already; drop what is open, commit nothing. */
+    void (*revoked)(void *state,
+                    const struct topic_partition *parts,
+                    size_t n,
+                    bool lost);
+    void *state;
+};
+
+struct consumer_settings {
+    const struct kafka_settings *kafka;
+    const char *group;
+    const char *topic;
+    const char *group_instance_id; /* NULL: a dynamic member */
+    enum topic_start start;        /* where a partition without a commit begins */
+    struct consumer_events events; /* copied */
+};
+
+/*
+ * Joins the group: cooperative-sticky unless a property says otherwise, no automatic
+ * commit, the start set on assignment from the committed offset (events.md 9). Connects
+ * in the background: an unreachable broker is no error here.
+ */
+struct consumer *consumer_new(const struct consumer_settings *settings, struct err *err);
+/*
+ * Leaves the group, which revokes what is assigned; then frees. Every struct consumed
+ * must be freed before. It may hang in the library: run it under a deadline of your own.
+ */
+void consumer_close(struct consumer *consumer);
+
+/*
+ * The next record within `timeout_ms`, to be freed by the caller; NULL: none, or an error
+ * in `err`: ERR_RETRY "broker_unreachable" is passing and says so once until the broker
+ * is back; ERR_FATAL "offset_out_of_range" (EXIT_CONFIG), "committed_unknown"
+ * (EXIT_UNREACHABLE), and the table above.
+ */
+struct consumed *
+consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err);
+const struct message *consumed_message(const struct consumed *consumed); /* borrowed */
+void consumed_free(struct consumed *consumed);
+
+/* Whether a broker connection is up, by the library's statistics (within a second). */
+bool consumer_connected(const struct consumer *consumer);
+/* Stops and restarts the flow of one assigned partition; resuming goes on after the last
+ * record that was polled. Only resume what was paused. */
+enum err_kind consumer_pause(struct consumer *consumer,
+                             const char *topic,
+                             int32_t partition,
+                             struct err *err);
+enum err_kind consumer_resume(struct consumer *consumer,
+                              const char *topic,
+                              int32_t partition,
+                              struct err *err);
+/* Goes on at these offsets; -1 stands for the start setting. */
+enum err_kind consumer_seek(struct consumer *consumer,
+                            const struct topic_partition *parts,
+                            size_t n,
+                            struct err *err);
+/* Commits `offset` (last finished + 1) of each and waits. ERR_RETRY "commit_failed". */
+enum err_kind consumer_commit(struct consumer *consumer,
+                              const struct topic_partition *parts,
+                              size_t n,
+                              struct err *err);
+/* Log start and end as the last fetch had them; false while they are unknown. */
+bool consumer_watermarks(struct consumer *consumer,
+                         const char *topic,
+                         int32_t partition,
+                         int64_t *ret_start,
+                         int64_t *ret_end);
+
+/* --- the library -----------------------------------------------------------------------
+ */
 
 /* Version of the library at run time ("2.0.2") and its features, for --version
  * --features. */

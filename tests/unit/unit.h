@@ -9,7 +9,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
+
+/* Whole lines, so that what a test prints and what cmocka prints never mix. */
+__attribute__((constructor)) static void
+print_whole_lines(void)
+{
+    setvbuf(stdout, NULL, _IOLBF, 0);
+}

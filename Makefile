@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+# Thin lines over the CMake presets: build/<preset> is the build, build/bin the programs.
+# `make help` lists the goals.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+DIR ?= tests/vectors
+ONLY ?=
+SECONDS ?= 60
+BASE ?=
+
+cmake_quiet = cmake --log-level=WARNING --preset
+quiet_ninja = cmake --build
+
+.PHONY: all help setup test test-unit test-vectors test-process test-fuzz vectors demo bench dev asan clang valgrind coverage fuzz \
+        fmt fmt-check tidy image install clean
+.DEFAULT_GOAL := all
+
+all: ## build the programs (release preset) into build/bin
+	@ops/setup --check build || ops/setup build
+	@$(cmake_quiet) release >/dev/null
+	@$(quiet_ninja) build/release --target fleet heddle-vectors
+	@ln -sfn release/bin build/bin
+
+help: ## this list
+	@echo 'make GOAL, one or more of:'
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install every package that the build, the tests and the image need
+	@ops/setup
+
+test: ## every test: dev, asan, clang, valgrind, image; one closing line
+	@ops/setup --check || ops/setup
+	@tests/run
+
+test-unit test-vectors test-process test-fuzz: ## one layer alone, dev build
+	@ops/setup --check test || ops/setup test
+	@tests/run dev:$(@:test-%=%)
+
+vectors: ## the vector runner over DIR=tests/vectors
+vectors: all
+	@build/bin/heddle-vectors --dir '$(DIR)'
+
+demo: ## a campaign from files to census on an embedded broker, under a minute
+demo: all
+	@ops/demo
+
+bench: ## ours beside a peer, table and build/bench.json; ONLY=name for one
+	@ops/setup --check test || ops/setup test
+	@tests/bench/run $(ONLY)
+
+dev asan clang valgrind: ## the same leg of `make test` alone
+	@ops/setup --check test || ops/setup test
+	@tests/run $@
+
+coverage: ## unit tests and vectors with gcov; lines covered by file
+	@ops/setup --check test || ops/setup test
+	@tests/coverage
+
+fuzz: ## every fuzz target for SECONDS=60 each, from its corpus
+	@ops/setup --check test || ops/setup test
+	@tests/fuzz/run $(SECONDS)
+
+sources = find common schemas workers tests -name '*.[ch]' -not -path '*/peers/*' -print0
+
+fmt: ## clang-format every source file
+	@$(sources) | xargs -0 clang-format -i
+
+fmt-check: ## fail when clang-format would change a file
+	@$(sources) | xargs -0 clang-format --dry-run --Werror
+
+tidy: ## clang-tidy over every source file; complexity is shown, the rest is an error
+	@ops/setup --check test || ops/setup test
+	@tests/tidy
+
+image: ## container image "heddle" by docker, podman or buildah; BASE=image
+	@docker/build $(BASE)
+
+install: ## programs, manual pages, schemas to DESTDIR and PREFIX=/usr/local
+install: all
+	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+
+clean: ## remove build/
+	rm -rf build

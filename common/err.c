@@ -6,6 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#ifdef __clang_analyzer__
+#undef err_set
+#undef err_fatal
+#undef err_no_memory
+#endif
+
 /* A cut in the middle of a UTF-8 sequence would make the log line and header invalid. */
 static void
 trim_partial_character(char *msg)

@@ -71,3 +71,10 @@ enum err_kind err_no_memory(struct err *err, const char *what);
 
 /* The exit status that `err` asks for; EXIT_INTERNAL when it names none. */
 int err_exit_code(const struct err *err);
+
+#ifdef __clang_analyzer__
+/* The analyzer reads one file at a time and can't know that these never return ERR_OK. */
+#define err_set(err, kind, ...)  ((void)err_set(err, kind, __VA_ARGS__), (kind))
+#define err_fatal(err, ...)      ((void)err_fatal(err, __VA_ARGS__), ERR_FATAL)
+#define err_no_memory(err, what) ((void)err_no_memory(err, what), ERR_FATAL)
+#endif

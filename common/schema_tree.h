@@ -18,13 +18,14 @@
 
 /* Ceilings of schema_parse(). */
 enum {
-    SCHEMA_MAX_BYTES = 4 << 20,   /* of the text */
-    SCHEMA_MAX_JSON_DEPTH = 256,  /* brackets within brackets, unknown attributes too */
-    SCHEMA_MAX_DEPTH = 64,        /* types written within types */
-    SCHEMA_MAX_NODES = 20000,     /* types written, primitives included */
-    SCHEMA_MAX_NAME_BYTES = 1024, /* a full name, a field, a symbol */
+    SCHEMA_MAX_BYTES = 1 << 20,         /* of the text */
+    SCHEMA_MAX_MEMORY = 64 << 20,       /* of the tree */
+    SCHEMA_MAX_DEPTH = 64,              /* types written within types */
+    SCHEMA_MAX_NODES = 20000,           /* types written, primitives included */
+    SCHEMA_MAX_NAME_BYTES = 1024,       /* a full name */
     SCHEMA_MAX_FIXED_BYTES = 16 << 20,  /* size of a fixed */
     SCHEMA_MAX_DEFAULT_DEPTH = 64,      /* values within a default */
+    SCHEMA_MAX_DEFAULT_VALUES = 100000, /* values in all defaults together */
     SCHEMA_MAX_DEFAULT_BYTES = 1 << 20, /* all defaults together, as Avro bodies */
 };
 

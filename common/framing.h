@@ -2,11 +2,12 @@
 /*
  * How a Kafka value says which schema wrote it.
  *
- * | first bytes | framing                   | then |
- * |-------------|---------------------------|----------------------------------------------|
- * | C3 01       | Avro single-object        | CRC-64-AVRO of the schema, 8 bytes,
- * little-endian | | 00          | Confluent, also Apicurio  | id, 4 bytes, big-endian |
- * | 01          | Confluent's schema GUID   | refused: "schema_guid_unsupported" |
+ * | first bytes | framing              | then                                        |
+ * |-------------|----------------------|---------------------------------------------|
+ * | C3 01       | Avro single-object   | CRC-64-AVRO of the schema, 8 bytes, little- |
+ * |             |                      | endian                                      |
+ * | 00          | Confluent, Apicurio  | id, 4 bytes, big-endian                     |
+ * | 01          | Confluent, by GUID   | refused: "schema_guid_unsupported"          |
  */
 #pragma once
 

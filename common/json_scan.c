@@ -269,6 +269,44 @@ json_scan_members(struct slice text, json_member_fn *member, void *state, struct
     return kind;
 }
 
+/* `text` is known to be a whole array. */
+static enum err_kind
+visit_items(struct scan *s, json_item_fn *item, void *state, struct err *err)
+{
+    skip_space(s);
+    s->p++;
+    skip_space(s);
+    for (size_t i = 0; !at(s, ']'); i++) {
+        skip_space(s);
+        struct slice value = {s->p, 0};
+        enum json_type type;
+        if (!skip_value(s, &type))
+            return invalid(s, err);
+        value.len = (size_t)(s->p - value.data);
+        if (item(state, i, type, value, err))
+            return err ? err->kind : ERR_RECORD;
+        skip_space(s);
+        if (at(s, ','))
+            s->p++;
+    }
+    return ERR_OK;
+}
+
+enum err_kind
+json_scan_items(struct slice text, json_item_fn *item, void *state, struct err *err)
+{
+    enum json_type type;
+    if (json_scan_check(text, &type, err))
+        return ERR_RECORD;
+    if (type != JSON_TYPE_ARRAY)
+        return err_set(err, ERR_RECORD, "json_no_array", "JSON, but a %s, no array",
+                       json_type_name(type));
+    struct scan s = {.start = text.data, .p = text.data, .end = text.data + text.len};
+    enum err_kind kind = visit_items(&s, item, state, err);
+    buf_done(&s.open);
+    return kind;
+}
+
 static uint32_t
 read_hex4(const char *p)
 {

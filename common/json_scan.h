@@ -49,6 +49,14 @@ enum err_kind json_scan_members(struct slice text,
                                 void *state,
                                 struct err *err);
 
+/* One item of an array, raw; `i` counts from 0. */
+typedef enum err_kind json_item_fn(
+    void *state, size_t i, enum json_type type, struct slice value, struct err *err);
+
+/* As json_scan_members for the items of the array `text`; "json_no_array". */
+enum err_kind
+json_scan_items(struct slice text, json_item_fn *item, void *state, struct err *err);
+
 /*
  * The text that a raw string (with quotes, already scanned) stands for, terminated, in
  * the arena. A lone surrogate becomes U+FFFD. A null slice when the arena is full.

@@ -81,6 +81,47 @@ refuses_an_array_where_an_object_belongs(void **state)
     assert_string_equal(err.code, "json_no_object");
 }
 
+static enum err_kind
+list_item(void *state, size_t i, enum json_type type, struct slice value, struct err *err)
+{
+    buf_addf(state, "%zu=%s:%.*s;", i, json_type_name(type), SLICE_ARG(value));
+    return slice_is(value, "false") ? err_set(err, ERR_RECORD, "enough", "seen") : ERR_OK;
+}
+
+static void
+gives_each_item_as_it_stands(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf seen = BUF_INIT;
+    struct err err;
+
+    assert_int_equal(json_scan_items(SLICE(" [ ] "), list_item, &seen, NULL), ERR_OK);
+    assert_int_equal(
+        json_scan_items(SLICE("[1.0 ,{\"a\":[2]}, null]"), list_item, &seen, NULL),
+        ERR_OK);
+    assert_int_equal(json_scan_items(SLICE("[false, 1]"), list_item, &seen, &err),
+                     ERR_RECORD);
+    assert_string_equal(err.code, "enough");
+
+    assert_string_equal(buf_text(&seen),
+                        "0=number:1.0;1=object:{\"a\":[2]};2=null:null;0=boolean:false;");
+}
+
+static void
+refuses_what_is_no_array(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf seen = BUF_INIT;
+    struct err err;
+
+    assert_int_equal(json_scan_items(SLICE("{}"), list_item, &seen, &err), ERR_RECORD);
+    assert_string_equal(err.code, "json_no_array");
+    assert_int_equal(json_scan_items(SLICE("[1, 2"), list_item, &seen, &err), ERR_RECORD);
+    assert_string_equal(err.code, "json_invalid");
+
+    assert_int_equal(seen.len, 0);
+}
+
 static void
 reads_a_hundred_thousand_brackets(void **state)
 {
@@ -143,6 +184,8 @@ main(void)
         cmocka_unit_test(refuses_what_python_refuses),
         cmocka_unit_test(gives_each_member_as_it_stands),
         cmocka_unit_test(refuses_an_array_where_an_object_belongs),
+        cmocka_unit_test(gives_each_item_as_it_stands),
+        cmocka_unit_test(refuses_what_is_no_array),
         cmocka_unit_test(reads_a_hundred_thousand_brackets),
         cmocka_unit_test(decodes_escapes),
         cmocka_unit_test(writes_strings_in_line_form),

@@ -344,15 +344,33 @@ shuffle_plans(struct campaign *campaign)
 
 /* --- the files ---------------------------------------------------------------------- */
 
-enum { STAMP_BYTES = 40 };
+enum { STAMP_BYTES = 80 };
 
-static void
-utc(int64_t at_s, const char *form, char ret_text[STAMP_BYTES])
+static struct tm
+utc(int64_t at_s)
 {
     time_t at = (time_t)at_s;
     struct tm tm;
     gmtime_r(&at, &tm);
-    strftime(ret_text, STAMP_BYTES, form, &tm);
+    return tm;
+}
+
+/* "2026-07-26T10:20:30Z" */
+static void
+write_time(int64_t at_s, char ret_text[STAMP_BYTES])
+{
+    struct tm tm = utc(at_s);
+    snprintf(ret_text, STAMP_BYTES, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+}
+
+/* "20260726T102030Z", the name of a session. */
+static void
+write_session(int64_t at_s, char ret_text[STAMP_BYTES])
+{
+    struct tm tm = utc(at_s);
+    snprintf(ret_text, STAMP_BYTES, "%04d%02d%02dT%02d%02d%02dZ", tm.tm_year + 1900,
+             tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
 }
 
 /* One run on its node. */
@@ -534,8 +552,8 @@ add_times(struct buf *out, const struct run *run, unsigned elapsed_cs)
     char started[STAMP_BYTES];
     char finished[STAMP_BYTES];
     int64_t end_s = run->finished_us / 1000000;
-    utc(end_s - elapsed_cs / 100, "%Y-%m-%dT%H:%M:%SZ", started);
-    utc(end_s, "%Y-%m-%dT%H:%M:%SZ", finished);
+    write_time(end_s - elapsed_cs / 100, started);
+    write_time(end_s, finished);
     buf_add_str(out, "  \"total_elapsed_s\": ");
     add_seconds(out, elapsed_cs);
     buf_addf(out, ",\n  \"started_at\": \"%s\",\n  \"finished_at\": \"%s\"", started,
@@ -672,7 +690,7 @@ name_session(struct campaign *campaign, int trace, char *ret_path, size_t size)
     int64_t start_s = campaign_start_s + (int64_t)trace * SESSION_STEP_S +
                       chance_below(&campaign->chance, SESSION_JITTER_S);
     char stamp[STAMP_BYTES];
-    utc(start_s, "%Y%m%dT%H%M%SZ", stamp);
+    write_session(start_s, stamp);
     snprintf(ret_path, size, "%s/%s",
              models[chance_below(&campaign->chance, COUNT(models))], stamp);
     return start_s;

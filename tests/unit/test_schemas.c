@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The schemas of this project: each is valid, each field says what it is. */
+#include "schema_tree.h"
+
+#include "unit.h"
+
+#include <glob.h>
+#include <stdio.h>
+
+CLEANUP_DEFINE(struct schema, schema_free);
+
+enum { MAX_FILE_BYTES = 1 << 20 };
+
+static struct schema *
+parse_file(const char *path)
+{
+    static char text[MAX_FILE_BYTES];
+    struct err err = {0};
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    size_t len = fread(text, 1, sizeof text, file);
+    assert_true(feof(file));
+    fclose(file);
+    struct schema *schema = schema_parse((struct slice){text, len}, &err);
+    if (!schema)
+        fail_msg("%s: %s", path, err.msg);
+    return schema;
+}
+
+static void
+for_each_schema(void (*check)(const char *path, const struct schema *schema))
+{
+    glob_t found = {0};
+    assert_int_equal(glob(SOURCE_DIR "/schemas/*.avsc", 0, NULL, &found), 0);
+    assert_true(found.gl_pathc >= 3);
+    for (size_t i = 0; i < found.gl_pathc; i++) {
+        CLEANUP(schema_freep) struct schema *schema = parse_file(found.gl_pathv[i]);
+        check(found.gl_pathv[i], schema);
+    }
+    globfree(&found);
+}
+
+static bool
+says_something(const char *doc)
+{
+    return doc && doc[strspn(doc, " \t\r\n")];
+}
+
+static void check_docs(const char *path, const struct schema_node *node, bool *seen);
+
+static void
+check_fields(const char *path, const struct schema_node *node, bool *seen)
+{
+    for (size_t i = 0; i < node->n_fields; i++) {
+        if (!says_something(node->fields[i].doc))
+            fail_msg("%s: %s.%s has no doc", path, node->name, node->fields[i].name);
+        check_docs(path, node->fields[i].type, seen);
+    }
+}
+
+static void
+check_docs(const char *path, const struct schema_node *node, bool *seen)
+{
+    if (seen[node->index])
+        return;
+    seen[node->index] = true;
+    if (node->name && !says_something(node->doc))
+        fail_msg("%s: %s has no doc", path, node->name);
+    check_fields(path, node, seen);
+    if (node->items)
+        check_docs(path, node->items, seen);
+    for (size_t i = 0; i < node->n_branches; i++)
+        check_docs(path, node->branches[i], seen);
+}
+
+static void
+check_one(const char *path, const struct schema *schema)
+{
+    bool *seen = calloc(schema_node_count(schema), sizeof *seen);
+    assert_non_null(seen);
+    check_docs(path, schema_root(schema), seen);
+    free(seen);
+}
+
+static void
+check_namespace(const char *path, const struct schema *schema)
+{
+    if (!schema_root(schema)->space ||
+        strcmp(schema_root(schema)->space, "heddle.v1") != 0)
+        fail_msg("%s: %s is outside heddle.v1", path, schema_name(schema));
+    assert_int_equal(schema_root(schema)->type, SCHEMA_RECORD);
+}
+
+static void
+every_field_and_named_type_has_a_doc(void **state)
+{
+    (void)state;
+    for_each_schema(check_one);
+}
+
+static void
+every_schema_is_a_record_of_our_namespace(void **state)
+{
+    (void)state;
+    for_each_schema(check_namespace);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_and_named_type_has_a_doc),
+        cmocka_unit_test(every_schema_is_a_record_of_our_namespace),
+    };
+    return cmocka_run_group_tests_name("schemas", tests, NULL, NULL);
+}

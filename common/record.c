@@ -28,7 +28,7 @@ emits_add(struct emits *out,
           struct err *err)
 {
     if (out->n == out->cap && grow(out, err))
-        return err->kind;
+        return ERR_FATAL;
     out->items[out->n++] = (struct emit){
         .topic = topic,
         .key = key,

@@ -9,6 +9,8 @@
  *   flag  --max-part-bytes 64MiB, or --audit-max-part-bytes where two tables clash
  * Section "heddle" is left out of the name of the variable: HEDDLE_GROUP. Any variable
  * may be given as NAME_FILE, and any value as @file:PATH: the value is read from there.
+ * A flag may be written --name VALUE or --name=VALUE; a switch --name, --no-name or
+ * --name=no. Of a flag that is given twice the last stands; a list collects them all.
  * Section "kafka" passes through: every key is a librdkafka property (HEDDLE_KAFKA_A_B is
  * a.b), checked by kafka.h.
  * Order: flag > environment > file > default (events.md 9).
@@ -28,13 +30,21 @@
 /* How a value is written, and its C type at the row's offset. */
 enum option_type {
     OPTION_FLAG = 1, /* --name, no argument; bool */
-    OPTION_BOOL,     /* yes|no, true|false, on|off, 1|0; bool */
+    OPTION_BOOL,     /* as FLAG, with a key: yes|no, true|false, on|off, 1|0; bool */
     OPTION_INT,      /* int64_t within [min, max] */
     OPTION_DURATION, /* 250ms, 10s, 5m, 24h, 30d; bare numbers are seconds; int64_t ms */
     OPTION_SIZE,     /* 512KiB, 64MiB, 1GiB, 1000000; int64_t bytes */
-    OPTION_TEXT,     /* const char *, NULL when unset; owned by the options */
+    OPTION_TEXT,     /* const char *, NULL when unset or empty; owned by the options */
     OPTION_CHOICE,   /* one of `choices`; int64_t: its position */
     OPTION_LIST,     /* repeatable (file: comma-separated); struct option_list */
+};
+
+/* Ceilings: settings of a program, properties, items of a list, bytes of a value. */
+enum {
+    OPTIONS_SETTINGS = 256,
+    OPTIONS_PROPERTIES = 256,
+    OPTIONS_ITEMS = 4096,
+    OPTIONS_VALUE_BYTES = 1 << 20,
 };
 
 struct option_list {
@@ -43,9 +53,10 @@ struct option_list {
 };
 
 enum option_trait {
-    OPTION_SECRET = 1 << 0,   /* printed as *** */
-    OPTION_DERIVE = 1 << 1,   /* read by derive: part of config_sha256 */
-    OPTION_CLI_ONLY = 1 << 2, /* a flag only: no key in the file, no variable */
+    OPTION_SECRET = 1 << 0,    /* printed as *** */
+    OPTION_DERIVE = 1 << 1,    /* read by derive: part of config_sha256 */
+    OPTION_CLI_ONLY = 1 << 2,  /* a flag only: no key in the file, no variable */
+    OPTION_LONG_FLAG = 1 << 3, /* the flag carries its section: --claim-roots */
 };
 
 struct option {
@@ -101,9 +112,8 @@ void options_free(struct options *options);
 
 /*
  * One key of a configuration file. ERR_FATAL EXIT_CONFIG "unknown_setting" with the
- * nearest known name, or "bad_value" naming file, line, key and what is allowed. Keys of
- * sections that other Heddle programs own are known too when `known` lists them
- * ("section.key" texts, NULL-terminated; may be NULL).
+ * nearest known name, "bad_value" naming file, line, key and what is allowed, or
+ * "duplicate_setting" for a key that a file has set before.
  */
 enum err_kind options_set_file(struct options *options,
                                const char *file,
@@ -112,10 +122,15 @@ enum err_kind options_set_file(struct options *options,
                                const char *name,
                                const char *value,
                                struct err *err);
-/* Sections whose keys belong to another program: kept out of the check. NULL-terminated.
+/*
+ * Sections whose keys belong to another program: left alone, in the file and in the
+ * environment, unless a row is of that section too. NULL-terminated, borrowed.
  */
 void options_foreign_sections(struct options *options, const char *const *sections);
-/* Every HEDDLE_ variable of `environ`; unknown ones are "unknown_setting". */
+/*
+ * Every HEDDLE_ variable of `environment` but HEDDLE_CONFIG, which names the file
+ * itself; unknown ones are "unknown_setting".
+ */
 enum err_kind options_set_environment(struct options *options,
                                       char *const *environment,
                                       struct err *err);
@@ -149,12 +164,26 @@ struct option_property {
 const struct option_property *options_properties(const struct options *options,
                                                  size_t *ret_n);
 
-/* The option part of --help: one line a flag with default and variable, aligned. */
+/* Whether the value of a librdkafka property is a secret, by its name. */
+bool options_property_secret(const char *name);
+
+/*
+ * The option part of --help: a flag with its argument, what it does, default and
+ * variable, aligned; a blank line between tables.
+ */
 void options_help(const struct options *options, struct buf *out);
+/* The same of one table as the list of an mdoc manual page (.Bl to .El). */
+void options_manual(const struct option *rows, size_t n_rows, struct buf *out);
 /* `section.name = value  # origin` lines of every setting, secrets as ***. */
 void options_print(const struct options *options, struct buf *out);
-/* Sorted name=value lines of the settings with OPTION_DERIVE. */
+/*
+ * Sorted section.name=value lines of the settings with OPTION_DERIVE, in one spelling
+ * whatever the input's: milliseconds, bytes, true or false.
+ */
 void options_derive_lines(const struct options *options, struct buf *out);
 
-/* The nearest of `names` by edit distance, NULL when none is near. For "did you mean". */
+/*
+ * The nearest of `names` by edit distance (of equals the first by bytes), NULL when none
+ * is near. For "did you mean".
+ */
 const char *options_nearest(const char *word, const char *const *names, size_t n);

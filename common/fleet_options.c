@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of the shared settings, and what this build can promise. */
+#include "fleet_options.h"
+
+#include <string.h>
+
+#define SETTING(section_, name_, type_, member)                                          \
+    .section = (section_), .name = (name_), .type = (type_),                             \
+    .offset = offsetof(struct fleet_settings, member)
+#define QUESTION(name_, member)                                                          \
+    .name = (name_), .type = OPTION_FLAG,                                                \
+    .offset = offsetof(struct fleet_settings, member), .traits = OPTION_CLI_ONLY
+
+const struct option fleet_options[] = {
+    {SETTING(NULL, "config", OPTION_TEXT, config), .traits = OPTION_CLI_ONLY,
+     .letter = 'c', .arg = "FILE",
+     .help = "Reads the settings from FILE instead of looking for heddle.ini."},
+    {SETTING("heddle", "brokers", OPTION_TEXT, brokers), .letter = 'b',
+     .arg = "HOST:PORT,...", .help = "Kafka brokers to start from."},
+    {SETTING("heddle", "group", OPTION_TEXT, group), .arg = "NAME",
+     .help = "Consumer group; a worker's own is heddle-NAME."},
+    {SETTING("heddle", "instance", OPTION_TEXT, instance), .arg = "NAME",
+     .help = "Name of this process in the group; else the host's and a free number."},
+    {SETTING("heddle", "static", OPTION_BOOL, static_member), .value = "no",
+     .help = "Joins as a static member, so that a restart moves no partition."},
+    {SETTING("heddle", "start", OPTION_CHOICE, start), .value = "earliest",
+     .choices = "earliest|latest",
+     .help = "Where a partition without a committed offset is read from."},
+    {SETTING("heddle", "delivery", OPTION_CHOICE, delivery), .value = "exactly-once",
+     .choices = "exactly-once|at-least-once",
+     .help = "What is promised of each record. This version keeps at-least-once only, "
+             "and a worker refuses to start with the other."},
+    {SETTING("heddle", "batch_records", OPTION_INT, batch_records), .value = "10000",
+     .min = 1, .max = 1000000,
+     .help = "Commits a batch at the latest after so many records."},
+    {SETTING("heddle", "batch_time", OPTION_DURATION, batch_time_ms), .value = "1s",
+     .min = 1, .max = 60000, .help = "Commits a batch at the latest after this time."},
+    {SETTING("heddle", "batch_bytes", OPTION_SIZE, batch_bytes), .value = "16MiB",
+     .min = 1024, .max = (int64_t)1 << 30,
+     .help = "Commits a batch at the latest after so many bytes of input."},
+    {SETTING("heddle", "retry_first", OPTION_DURATION, retry_first_ms), .value = "250ms",
+     .min = 1, .max = 3600000,
+     .help = "Wait before a record is tried again, doubled each time."},
+    {SETTING("heddle", "retry_max", OPTION_DURATION, retry_max_ms), .value = "30s",
+     .min = 1, .max = 3600000,
+     .help = "The longest wait before a record is tried again."},
+    {SETTING("heddle", "retry_attempts", OPTION_INT, retry_attempts), .value = "0",
+     .max = 1000000, .help = "Attempts until a record is a dead letter; 0: no end."},
+    {SETTING("heddle", "drain_timeout", OPTION_DURATION, drain_timeout_ms),
+     .value = "30s", .min = 100, .max = 3600000,
+     .help = "How long a worker that is told to stop may take to finish its batch."},
+    {SETTING("heddle", "admin", OPTION_TEXT, admin), .value = "127.0.0.1:0",
+     .arg = "HOST:PORT",
+     .help = "Where /metrics, /healthz and /readyz answer; port 0: a free one; off: "
+             "nowhere."},
+    {SETTING("heddle", "state_dir", OPTION_TEXT, state_dir), .arg = "DIR",
+     .help = "Folder for what is remembered; else $XDG_STATE_HOME/heddle."},
+    {SETTING("heddle", "log_format", OPTION_CHOICE, log_format), .value = "text",
+     .choices = "text|json", .help = "How a line of the log is written."},
+    {SETTING("heddle", "log_level", OPTION_CHOICE, log_level), .value = "info",
+     .choices = "debug|info|warning|error", .help = "The least that is logged."},
+    {SETTING("claim", "roots", OPTION_LIST, claim_roots), .arg = "DIR",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Folder below which file:// claims may be read; repeatable."},
+    {SETTING("dead", "headers", OPTION_CHOICE, dead_headers), .value = "heddle",
+     .choices = "heddle|connect", .traits = OPTION_LONG_FLAG,
+     .help = "Header names of a dead letter: Heddle's, or Kafka Connect's besides."},
+    {QUESTION("check", check),
+     .help = "Prints each effective setting and where it came from, and leaves."},
+    {QUESTION("version", version), .help = "Prints the version, and leaves."},
+    {QUESTION("features", features),
+     .help = "With --version: the libraries and what they were built with."},
+    {QUESTION("help", help), .letter = 'h', .help = "Prints this, and leaves."},
+};
+const size_t n_fleet_options = sizeof fleet_options / sizeof *fleet_options;
+
+const char *const fleet_sections[] = {"heddle",   "kafka", "claim", "dead",    "audit",
+                                      "feed",     "split", "gate",  "resolve", "review",
+                                      "dispatch", "redis", NULL};
+
+struct kafka_settings
+fleet_kafka_settings(const struct fleet_settings *settings,
+                     const struct options *options,
+                     const char *client_id)
+{
+    struct kafka_settings kafka = {.brokers = settings->brokers, .client_id = client_id};
+    kafka.properties = options_properties(options, &kafka.n_properties);
+    return kafka;
+}
+
+enum err_kind
+fleet_check_brokers(const struct kafka_settings *kafka, struct err *err)
+{
+    if (kafka->brokers)
+        return ERR_OK;
+    for (size_t i = 0; i < kafka->n_properties; i++)
+        if (strcmp(kafka->properties[i].name, "bootstrap.servers") == 0)
+            return ERR_OK;
+    return err_fatal(err, EXIT_CONFIG, "brokers_missing",
+                     "no broker is set: start a local one with `heddle dev up`, or give "
+                     "--brokers HOST:PORT, HEDDLE_BROKERS or `brokers` in [heddle]");
+}
+
+enum err_kind
+fleet_check_delivery(const struct fleet_settings *settings, struct err *err)
+{
+    if (settings->delivery == DELIVERY_AT_LEAST_ONCE)
+        return ERR_OK;
+    return err_fatal(err, EXIT_CONFIG, "delivery_unavailable",
+                     "this version can't keep delivery = exactly-once; start with "
+                     "--delivery at-least-once (a record may then be seen twice after a "
+                     "crash, never lost)");
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The settings that every Heddle program shares: one struct, one table. A program puts
+ * the table before its own (program.h does).
+ */
+#pragma once
+
+#include "err.h"
+#include "kafka.h"
+#include "options.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Positions of the choices; the table lists them in this order. */
+enum fleet_delivery { DELIVERY_EXACTLY_ONCE, DELIVERY_AT_LEAST_ONCE };
+enum fleet_start { START_EARLIEST, START_LATEST };
+enum fleet_dead_headers { DEAD_HEADERS_HEDDLE, DEAD_HEADERS_CONNECT };
+
+struct fleet_settings {
+    const char *brokers;   /* host:port,...; NULL: none given */
+    const char *group;     /* NULL: heddle-NAME */
+    const char *instance;  /* NULL: host name and a free number */
+    const char *admin;     /* host:port of /metrics; port 0: a free one; "off" */
+    const char *state_dir; /* NULL: $XDG_STATE_HOME/heddle */
+    int64_t delivery;      /* enum fleet_delivery */
+    int64_t start;         /* enum fleet_start */
+    int64_t log_format;    /* enum log_format of log_line.h */
+    int64_t log_level;     /* enum log_level of log_line.h */
+    int64_t drain_timeout_ms;
+    int64_t batch_records; /* a batch is committed at the first of the three */
+    int64_t batch_time_ms;
+    int64_t batch_bytes;
+    int64_t retry_first_ms; /* delay before the second attempt, doubled each time */
+    int64_t retry_max_ms;
+    int64_t retry_attempts; /* then dead-lettered; 0: no end */
+    int64_t dead_headers;   /* enum fleet_dead_headers */
+    struct option_list claim_roots;
+    bool static_member;
+    /* What a person asks of the program itself; flags only. */
+    const char *config;
+    bool help;
+    bool version;
+    bool features;
+    bool check;
+};
+
+extern const struct option fleet_options[];
+extern const size_t n_fleet_options;
+
+/* Sections of a configuration file that belong to programs of the fleet: a program checks
+ * the keys of its own and leaves the others alone. NULL-terminated. */
+extern const char *const fleet_sections[];
+
+/* What clients are made from. Borrows from `settings` and `options`. */
+struct kafka_settings fleet_kafka_settings(const struct fleet_settings *settings,
+                                           const struct options *options,
+                                           const char *client_id);
+/*
+ * ERR_FATAL EXIT_CONFIG "brokers_missing" when neither `brokers` nor the property
+ * bootstrap.servers is set; says how to set it.
+ */
+enum err_kind fleet_check_brokers(const struct kafka_settings *kafka, struct err *err);
+/*
+ * ERR_FATAL EXIT_CONFIG "delivery_unavailable" when this build can't keep the promise of
+ * the setting `delivery`: a worker calls it before it opens anything.
+ */
+enum err_kind fleet_check_delivery(const struct fleet_settings *settings,
+                                   struct err *err);

@@ -19,7 +19,7 @@ write_hex(const uint8_t digest[DIGEST_BYTES], char ret_hex[DIGEST_HEX])
         ret_hex[2 * i] = digits[digest[i] >> 4];
         ret_hex[2 * i + 1] = digits[digest[i] & 0xF];
     }
-    ret_hex[2 * DIGEST_BYTES] = '\0';
+    ret_hex[DIGEST_HEX - 1] = '\0';
 }
 
 void

@@ -28,7 +28,7 @@ trim_partial_character(char *msg)
         msg[start - 1] = '\0';
 }
 
-static void
+__attribute__((format(printf, 5, 0))) static void
 fill(struct err *err,
      enum err_kind kind,
      int exit_code,

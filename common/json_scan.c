@@ -355,7 +355,9 @@ plain_escape(char c)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
     const char *found = strchr(from, c);
-    return found && *found ? to[found - from] : c;
+    if (!found || !*found)
+        return c;
+    return to[found - from];
 }
 
 struct slice

@@ -100,8 +100,10 @@ schema_quote(struct slice text)
     struct quote quote;
     size_t room = sizeof quote.text - 4;
     size_t n = text.len < room ? text.len : room;
-    for (size_t i = 0; i < n; i++)
-        quote.text[i] = text.data[i] >= ' ' && text.data[i] <= '~' ? text.data[i] : '?';
+    for (size_t i = 0; i < n; i++) {
+        bool printable = text.data[i] >= ' ' && text.data[i] <= '~';
+        quote.text[i] = (char)(printable ? text.data[i] : '?');
+    }
     snprintf(quote.text + n, sizeof quote.text - n, "%s", n < text.len ? "..." : "");
     return quote;
 }

@@ -20,10 +20,10 @@
 struct codec;
 struct codec_plan;
 
-/* Ceilings of one decode; a zero takes the default beside it. */
+/* Ceilings of one value, either way; a zero takes the default beside it. */
 struct codec_limits {
-    size_t max_depth; /* nested records, arrays, maps: 64 */
-    size_t max_items; /* of one array or map, and in all: 1,000,000 */
+    size_t max_depth; /* arrays and maps within one another, records to skip too: 64 */
+    size_t max_items; /* of all arrays and maps of a record together: 1,000,000 */
 };
 
 /*
@@ -42,7 +42,8 @@ const struct record_type *codec_type(const struct codec *codec);
  * Appends the Avro body of `value` (a struct of the codec's type) to `out`. Map entries
  * are written in the order they have; sort them where bytes must not depend on it.
  * ERR_RECORD "body_invalid" when a value can't be written (an enum position, a union
- * tag, or text that is not UTF-8), "record_too_large" at the ceiling of `out`.
+ * tag, text that is not UTF-8, a null slice where the schema has no null), or
+ * "record_too_large" at the ceiling of `out`. Nothing is appended on failure.
  */
 enum err_kind codec_encode(const struct codec *codec,
                            const void *value,
@@ -51,17 +52,27 @@ enum err_kind codec_encode(const struct codec *codec,
 
 /*
  * How to read what `writer` wrote into our struct. ERR_RECORD "schema_incompatible"
- * naming the path when the two can't be resolved. `writer` need not outlive the call.
+ * naming the path when the two can't be resolved. `writer` need not outlive the call,
+ * the codec must outlive the plan.
+ *
+ * Records, enums and fixed match by full name, by its last part, or by one of our
+ * aliases; fields by name, then by our aliases; enum symbols by name, else our default.
+ * Of our union the first branch of the best fit is taken: the same name or type before
+ * a promotion. A writer's branch or symbol that has no place in our schema is refused
+ * when a record has it.
  */
 struct codec_plan *
 codec_plan_new(const struct codec *codec, const struct schema *writer, struct err *err);
 void codec_plan_free(struct codec_plan *plan);
 
 /*
- * Decodes one body into `ret_value` (a struct of the codec's type, overwritten whole).
- * Slices borrow from `body`, lists lie in `arena`; both must outlive the value.
+ * Decodes one body into `ret_value` (a struct of the codec's type, overwritten whole,
+ * zeroed on failure). Slices borrow from `body`, lists lie in `arena`; both must outlive
+ * the value. Slices of defaults borrow from the codec.
  * ERR_RECORD "body_truncated" (a length or the end), "body_invalid" (a value out of
- * range or a ceiling), "body_trailing" (bytes left over); the message has the offset.
+ * range or a ceiling), "body_trailing" (bytes left over), "schema_incompatible" (a
+ * branch or symbol that our schema has no place for); the message has the offset. Fields
+ * that we lack are stepped over: their lengths and counts are checked, not their content.
  */
 enum err_kind codec_decode(const struct codec_plan *plan,
                            struct slice body,
@@ -73,13 +84,17 @@ enum err_kind codec_decode(const struct codec_plan *plan,
  * Appends `value` as one line of Avro's JSON encoding (no line feed): bytes and fixed
  * as ISO 8859-1 text, a union's value as {"type": value} unless null. Fields in the
  * table's order. Non-finite doubles become the strings "NaN", "Infinity", "-Infinity".
+ * Numbers have the fewest digits that read back as the same value.
  */
 enum err_kind codec_to_json(const struct codec *codec,
                             const void *value,
                             struct buf *out,
                             struct err *err);
 
-/* Reads what codec_to_json writes; missing fields take their default. "body_invalid". */
+/*
+ * Reads what codec_to_json writes; missing fields take their default, unknown ones are
+ * refused. Everything the value points to lies in `arena`. ERR_RECORD "body_invalid".
+ */
 enum err_kind codec_from_json(const struct codec *codec,
                               struct slice json,
                               struct arena *arena,

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record type's codec: its parts in the order they are made. */
+#include "codec_program.h"
+
+#include <stdlib.h>
+
+enum { DEFAULT_MAX_DEPTH = 64, DEFAULT_MAX_ITEMS = 1000000 };
+
+static enum err_kind
+build(struct codec *codec, struct err *err)
+{
+    const char *text = codec->type->avsc;
+    if (!text)
+        return err_set(err, ERR_FATAL, "schema_table",
+                       "table of %s has no schema; only records that travel alone have "
+                       "a codec",
+                       codec->type->name ? codec->type->name : "(none)");
+    codec->schema = schema_parse(slice_of(text), err);
+    if (!codec->schema) {
+        struct err cause = {.kind = ERR_FATAL};
+        if (err)
+            cause = *err;
+        return err_set(err, ERR_FATAL, "schema_table", "schema of %s: %s",
+                       codec->type->name ? codec->type->name : "(none)", cause.msg);
+    }
+    enum err_kind kind = codec_check_table(codec, err);
+    if (!kind)
+        kind = codec_compile_encode(codec, err);
+    if (kind)
+        return kind;
+    codec->own = codec_plan_new(codec, codec->schema, err);
+    return codec->own ? ERR_OK : ERR_FATAL;
+}
+
+struct codec *
+codec_new(const struct record_type *type,
+          const struct codec_limits *limits,
+          struct err *err)
+{
+    struct codec *codec = calloc(1, sizeof *codec);
+    if (!codec) {
+        err_no_memory(err, "a codec");
+        return NULL;
+    }
+    codec->type = type;
+    arena_init(&codec->memory, PROGRAM_MAX_BYTES);
+    if (limits)
+        codec->limits = *limits;
+    if (codec->limits.max_depth == 0)
+        codec->limits.max_depth = DEFAULT_MAX_DEPTH;
+    if (codec->limits.max_items == 0)
+        codec->limits.max_items = DEFAULT_MAX_ITEMS;
+    if (!build(codec, err))
+        return codec;
+    codec_free(codec);
+    return NULL;
+}
+
+void
+codec_free(struct codec *codec)
+{
+    if (!codec)
+        return;
+    codec_plan_free(codec->own);
+    schema_free(codec->schema);
+    arena_done(&codec->memory);
+    free(codec);
+}
+
+const struct schema *
+codec_schema(const struct codec *codec)
+{
+    return codec->schema;
+}
+
+const struct record_type *
+codec_type(const struct codec *codec)
+{
+    return codec->type;
+}

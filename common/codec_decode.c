@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes to struct: runs the program of a plan, trusting nothing it reads. */
+#include "codec_program.h"
+#include "utf8.h"
+#include "varint.h"
+
+struct reader {
+    const char *start; /* of the body, for the offset in messages */
+    const char *end;
+    struct arena *arena;
+    size_t depth_left;
+    size_t items_left;
+    struct err *err;
+};
+
+static const char *refuse(const struct reader *reader,
+                          const struct op *op,
+                          const char *at,
+                          const char *code,
+                          const char *what) __attribute__((cold, noinline));
+
+static const char *
+refuse(const struct reader *reader,
+       const struct op *op,
+       const char *at,
+       const char *code,
+       const char *what)
+{
+    err_set(reader->err, ERR_RECORD, code, "byte %td, field %s: %s", at - reader->start,
+            *op->path ? op->path : "(root)", what);
+    return NULL;
+}
+
+static const char *
+invalid(const struct reader *reader,
+        const struct op *op,
+        const char *at,
+        const char *what)
+{
+    return refuse(reader, op, at, "body_invalid", what);
+}
+
+static const char *
+truncated(const struct reader *reader, const struct op *op, const char *at)
+{
+    return refuse(reader, op, at, "body_truncated", "the body ends within the value");
+}
+
+/* Why a number could not be read at `at`. */
+static const char *
+bad_varint(const struct reader *reader, const struct op *op, const char *at)
+{
+    for (const char *byte = at; byte - at < VARINT_MAX_BYTES; byte++) {
+        if (byte == reader->end)
+            return truncated(reader, op, at);
+        if (!(*byte & 0x80))
+            break;
+    }
+    return invalid(reader, op, at, "the number is longer than 64 bits");
+}
+
+static inline const char *
+get_long(const struct reader *reader, const struct op *op, const char *at, int64_t *ret)
+{
+    const char *next = varint_get(at, reader->end, ret);
+    return next ? next : bad_varint(reader, op, at);
+}
+
+static inline const char *
+get_int(const struct reader *reader, const struct op *op, const char *at, int32_t *ret)
+{
+    int64_t value = 0;
+    const char *next = get_long(reader, op, at, &value);
+    if (!next)
+        return NULL;
+    if (value != (int32_t)value || next - at > VARINT_INT_BYTES)
+        return invalid(reader, op, at, "the number is longer than 32 bits");
+    *ret = (int32_t)value;
+    return next;
+}
+
+/* Steps over `len` bytes. */
+static inline const char *
+advance(const struct reader *reader, const struct op *op, const char *at, int64_t len)
+{
+    if ((uint64_t)len <= (uint64_t)(reader->end - at))
+        return at + len;
+    return len < 0 ? invalid(reader, op, at, "a length is negative")
+                   : truncated(reader, op, at);
+}
+
+static inline const char *
+get_slice(const struct reader *reader,
+          const struct op *op,
+          const char *at,
+          char *to,
+          bool is_text)
+{
+    int64_t len = 0;
+    at = get_long(reader, op, at, &len);
+    const char *next = at ? advance(reader, op, at, len) : NULL;
+    if (!next)
+        return NULL;
+    struct slice text = {at, (size_t)len};
+    if (is_text && !utf8_valid(text.data, text.len))
+        return invalid(reader, op, at, "the text is not UTF-8");
+    memcpy(to, &text, sizeof text);
+    return next;
+}
+
+/* The index of a union with null; leaves the position of a value behind it, or sets
+ * `*ret_null`. */
+static inline const char *
+get_opt(const struct reader *reader, const struct op *op, const char *at, bool *ret_null)
+{
+    int64_t index = 0;
+    const char *next = get_long(reader, op, at, &index);
+    if (next && (uint64_t)index > 1)
+        return invalid(reader, op, at, "the union has no such branch");
+    *ret_null = index == op->null_index;
+    return next;
+}
+
+static inline const char *
+get_opt_slice(const struct reader *reader,
+              const struct op *op,
+              const char *at,
+              char *to,
+              bool is_text)
+{
+    bool is_null = false;
+    at = get_opt(reader, op, at, &is_null);
+    return at && !is_null ? get_slice(reader, op, at, to, is_text) : at;
+}
+
+static const char *
+get_bool(const struct reader *reader, const struct op *op, const char *at, char *to)
+{
+    if (at == reader->end)
+        return truncated(reader, op, at);
+    if ((unsigned char)*at > 1)
+        return invalid(reader, op, at, "a boolean is 0 or 1");
+    *to = *at;
+    return at + 1;
+}
+
+static inline const char *
+get_fixed(const struct reader *reader,
+          const struct op *op,
+          const char *at,
+          char *to,
+          size_t len)
+{
+    if (len > (size_t)(reader->end - at))
+        return truncated(reader, op, at);
+    memcpy(to, at, len);
+    return at + len;
+}
+
+static const char *
+get_enum(const struct reader *reader, const struct op *op, const char *at, char *to)
+{
+    int32_t position = 0;
+    const char *next = get_int(reader, op, at, &position);
+    if (!next)
+        return NULL;
+    if (position < 0 || (uint32_t)position >= op->n)
+        return invalid(reader, op, at, "the enum has no such symbol");
+    if (op->code == OP_ENUM_BY_NAME) {
+        position = op->positions[position];
+        if (position < 0)
+            return refuse(reader, op, at, "schema_incompatible",
+                          "our enum lacks the writer's symbol and has no default");
+    }
+    memcpy(to, &position, sizeof position);
+    return next;
+}
+
+/* Numbers that the writer has narrower than we do. */
+static const char *
+get_promoted(const struct reader *reader, const struct op *op, const char *at, char *to)
+{
+    int64_t number = 0;
+    int32_t small = 0;
+    float real = 0;
+    const char *next;
+    if (op->code == OP_FLOAT_TO_DOUBLE) {
+        next = get_fixed(reader, op, at, (char *)&real, sizeof real);
+    } else if (op->code == OP_LONG_TO_FLOAT || op->code == OP_LONG_TO_DOUBLE) {
+        next = get_long(reader, op, at, &number);
+    } else {
+        next = get_int(reader, op, at, &small);
+        number = small;
+    }
+    double wide = op->code == OP_FLOAT_TO_DOUBLE ? (double)real : (double)number;
+    if (op->code == OP_INT_TO_LONG) {
+        memcpy(to, &number, sizeof number);
+    } else if (op->code == OP_INT_TO_FLOAT || op->code == OP_LONG_TO_FLOAT) {
+        real = (float)number;
+        memcpy(to, &real, sizeof real);
+    } else {
+        memcpy(to, &wide, sizeof wide);
+    }
+    return next;
+}
+
+/* Head of a block of items: how many, and where it ends if it says so. */
+struct block {
+    size_t n;
+    const char *end; /* NULL: not said */
+};
+
+static const char *
+get_block(const struct reader *reader,
+          const struct op *op,
+          const char *at,
+          struct block *ret)
+{
+    int64_t count = 0;
+    int64_t bytes = 0;
+    const char *head = at;
+    at = get_long(reader, op, at, &count);
+    uint64_t n = count < 0 ? 0 - (uint64_t)count : (uint64_t)count;
+    *ret = (struct block){.n = (size_t)n};
+    if (at && count < 0) {
+        at = get_long(reader, op, at, &bytes);
+        ret->end = at ? advance(reader, op, at, bytes) : NULL;
+        if (!ret->end)
+            return NULL;
+    }
+    if (!at || n == 0)
+        return at;
+    if (op->least && n > (uint64_t)(reader->end - at) / op->least)
+        return refuse(reader, op, head, "body_truncated",
+                      "the block counts more items than the body has bytes for");
+    if (n > reader->items_left)
+        return invalid(reader, op, head, "more items than the codec's limit");
+    return at;
+}
+
+static const char *
+end_block(const struct reader *reader,
+          const struct op *op,
+          const char *at,
+          const struct block *block)
+{
+    if (at && block->end && at != block->end)
+        return invalid(reader, op, at, "the block is not as long as it says");
+    return at;
+}
+
+/* Room for `n` more items in `list`, which holds `*cap`. */
+static bool
+list_grow(struct reader *reader, struct list *list, size_t *cap, size_t n, size_t size)
+{
+    if (n <= *cap - list->n)
+        return true;
+    size_t want = list->n + n;
+    if (list->n && want < *cap * 2)
+        want = *cap * 2;
+    char *items = arena_alloc(reader->arena, want * size);
+    if (!items)
+        return false;
+    if (list->n)
+        memcpy(items, list->items, list->n * size);
+    list->items = items;
+    *cap = want;
+    return true;
+}
+
+/* A ceiling is the record's fault, no memory is not. */
+static const char *
+no_room(const struct reader *reader, const struct op *op, const char *at, size_t bytes)
+{
+    const struct arena *arena = reader->arena;
+    size_t max = arena->max ? arena->max : ARENA_MAX_BYTES;
+    if (bytes > max - arena->taken)
+        return invalid(reader, op, at, "its items take more memory than a record may");
+    err_no_memory(reader->err, "the items of a record");
+    return NULL;
+}
+
+static const char *run(struct reader *reader,
+                       const struct op *ops,
+                       char *base,
+                       size_t stride,
+                       size_t count,
+                       const char *at);
+
+/* The items of one block, behind those that `list` has. */
+static const char *
+get_items(struct reader *reader,
+          const struct op *op,
+          const char *at,
+          struct list *list,
+          size_t *cap,
+          size_t n)
+{
+    if (!list_grow(reader, list, cap, n, op->n))
+        return no_room(reader, op, at, (list->n + n) * op->n);
+    char *first = (char *)list->items + list->n * op->n;
+    memset(first, 0, n * op->n);
+    list->n += n;
+    return run(reader, op->body->ops, first, op->n, n, at);
+}
+
+static const char *
+get_list(struct reader *reader, const struct op *op, const char *at, char *to)
+{
+    struct list list = {0};
+    size_t cap = 0;
+    if (reader->depth_left == 0)
+        return invalid(reader, op, at, "it nests deeper than the codec's limit");
+    reader->depth_left--;
+    struct block block = {0};
+    while ((at = get_block(reader, op, at, &block)) && block.n) {
+        reader->items_left -= block.n;
+        at = get_items(reader, op, at, &list, &cap, block.n);
+        at = end_block(reader, op, at, &block);
+        if (!at)
+            return NULL;
+    }
+    reader->depth_left++;
+    if (at)
+        memcpy(to, &list, sizeof list);
+    return at;
+}
+
+/* Steps over an array or map; blocks that say their length in one go. */
+static const char *
+skip_list(struct reader *reader, const struct op *op, const char *at)
+{
+    if (reader->depth_left == 0)
+        return invalid(reader, op, at, "it nests deeper than the codec's limit");
+    reader->depth_left--;
+    struct block block = {0};
+    while ((at = get_block(reader, op, at, &block)) && block.n) {
+        reader->items_left -= block.n;
+        at = block.end ? block.end : run(reader, op->body->ops, NULL, 0, block.n, at);
+        if (!at)
+            return NULL;
+    }
+    reader->depth_left++;
+    return at;
+}
+
+static const char *
+call(struct reader *reader, const struct op *op, const char *at)
+{
+    if (reader->depth_left == 0)
+        return invalid(reader, op, at, "it nests deeper than the codec's limit");
+    reader->depth_left--;
+    at = run(reader, op->body->ops, NULL, 0, 1, at);
+    reader->depth_left++;
+    return at;
+}
+
+/* A default is a body of our own, read in place of the one at hand. */
+static bool
+set_default(struct reader *reader, const struct op *op, char *base)
+{
+    const struct op_default *value = op->value;
+    const char *start = reader->start;
+    const char *end = reader->end;
+    reader->start = value->bytes.data;
+    reader->end = value->bytes.data + value->bytes.len;
+    const char *at = run(reader, value->body->ops, base, 0, 1, reader->start);
+    reader->start = start;
+    reader->end = end;
+    return at != NULL;
+}
+
+static inline const char *
+get_branch(const struct reader *reader,
+           const struct op *op,
+           const char *at,
+           uint32_t *ret)
+{
+    int64_t index = 0;
+    const char *next = get_long(reader, op, at, &index);
+    if (!next)
+        return NULL;
+    if ((uint64_t)index >= op->n)
+        return invalid(reader, op, at, "the union has no such branch");
+    *ret = op->branches[index].target;
+    return next;
+}
+
+static inline const char *
+skip_bytes(const struct reader *reader, const struct op *op, const char *at)
+{
+    int64_t len = 0;
+    at = get_long(reader, op, at, &len);
+    return at ? advance(reader, op, at, len) : NULL;
+}
+
+#define STORE(to, value)                                                                 \
+    do {                                                                                 \
+        __typeof__(value) stored_ = (value);                                             \
+        memcpy(to, &stored_, sizeof stored_);                                            \
+    } while (0)
+
+/*
+ * Runs the steps once for each of `count` items that lie `stride` bytes apart and are
+ * zeroed; returns the byte after them. Without a struct to fill (`base` NULL) only steps
+ * that skip occur.
+ */
+static const char *
+run(struct reader *reader,
+    const struct op *ops,
+    char *base,
+    size_t stride,
+    size_t count,
+    const char *at)
+{
+    int64_t number = 0;
+    int32_t small = 0;
+    uint32_t target = 0;
+    bool is_null = false;
+    for (const struct op *op = ops; at; op++) {
+        char *to = base ? base + op->offset : NULL;
+        switch ((enum op_code)op->code) {
+        case OP_END:
+            if (--count == 0)
+                return at;
+            base = base ? base + stride : NULL;
+            op = ops - 1;
+            break;
+        case OP_BOOLEAN:
+            at = get_bool(reader, op, at, to);
+            break;
+        case OP_INT:
+            at = get_int(reader, op, at, &small);
+            STORE(to, small);
+            break;
+        case OP_LONG:
+            at = get_long(reader, op, at, &number);
+            STORE(to, number);
+            break;
+        case OP_FLOAT:
+            at = get_fixed(reader, op, at, to, sizeof(float));
+            break;
+        case OP_DOUBLE:
+            at = get_fixed(reader, op, at, to, sizeof(double));
+            break;
+        case OP_STRING:
+            at = get_slice(reader, op, at, to, true);
+            break;
+        case OP_BYTES:
+            at = get_slice(reader, op, at, to, false);
+            break;
+        case OP_FIXED:
+            at = get_fixed(reader, op, at, to, op->n);
+            break;
+        case OP_ENUM:
+        case OP_ENUM_BY_NAME:
+            at = get_enum(reader, op, at, to);
+            break;
+        case OP_OPT_STRING:
+            at = get_opt_slice(reader, op, at, to, true);
+            break;
+        case OP_OPT_BYTES:
+            at = get_opt_slice(reader, op, at, to, false);
+            break;
+        case OP_OPT:
+            at = get_opt(reader, op, at, &is_null);
+            if (is_null)
+                op = ops + op->jump - 1;
+            else
+                STORE(to, (bool)true);
+            break;
+        case OP_LIST:
+            at = get_list(reader, op, at, to);
+            break;
+        case OP_UNION:
+            at = get_branch(reader, op, at, &target);
+            op = ops + target - 1;
+            break;
+        case OP_JUMP:
+            op = ops + op->jump - 1;
+            break;
+        case OP_INT_TO_LONG:
+        case OP_INT_TO_FLOAT:
+        case OP_INT_TO_DOUBLE:
+        case OP_LONG_TO_FLOAT:
+        case OP_LONG_TO_DOUBLE:
+        case OP_FLOAT_TO_DOUBLE:
+            at = get_promoted(reader, op, at, to);
+            break;
+        case OP_SET_TAG:
+            STORE(to, op->tag);
+            break;
+        case OP_SET_PRESENT:
+            STORE(to, (bool)true);
+            break;
+        case OP_DEFAULT:
+            if (!set_default(reader, op, base))
+                return NULL;
+            break;
+        case OP_REFUSE:
+            return refuse(reader, op, at, "schema_incompatible",
+                          "the writer's value has no place in our schema");
+        case OP_SKIP_VARINT:
+            at = get_long(reader, op, at, &number);
+            break;
+        case OP_SKIP_FIXED:
+            at = advance(reader, op, at, op->n);
+            break;
+        case OP_SKIP_BYTES:
+            at = skip_bytes(reader, op, at);
+            break;
+        case OP_SKIP_LIST:
+            at = skip_list(reader, op, at);
+            break;
+        case OP_CALL:
+            at = call(reader, op, at);
+            break;
+        }
+    }
+    return NULL;
+}
+
+enum err_kind
+codec_decode(const struct codec_plan *plan,
+             struct slice body,
+             struct arena *arena,
+             void *ret_value,
+             struct err *err)
+{
+    const struct codec *codec = plan->codec;
+    struct err mine;
+    struct reader reader = {
+        .start = body.data ? body.data : "",
+        .arena = arena,
+        .depth_left = codec->limits.max_depth,
+        .items_left = codec->limits.max_items,
+        .err = err ? err : &mine,
+    };
+    reader.end = reader.start + (body.data ? body.len : 0);
+    memset(ret_value, 0, codec->type->size);
+    const char *at = run(&reader, plan->decode->ops, ret_value, 0, 1, reader.start);
+    if (at == reader.end)
+        return ERR_OK;
+    memset(ret_value, 0, codec->type->size);
+    if (!at)
+        return reader.err->kind;
+    return err_set(err, ERR_RECORD, "body_trailing",
+                   "byte %td: %td bytes are left after the record", at - reader.start,
+                   reader.end - at);
+}

@@ -2,6 +2,8 @@
 /* Tables of the records that every event and every derived record carries. */
 #include "origin.h"
 
+#include "digest.h"
+
 static const struct field origin_fields[] = {
     {.name = "event_id",
      .type = FIELD_STRING,
@@ -128,3 +130,26 @@ static const struct record_type claim_type = {
 const struct field payload_branches[2] = {BYTES_BRANCH, CLAIM_BRANCH};
 const struct field payload_or_null_branches[3] = {NULL_BRANCH, BYTES_BRANCH,
                                                   CLAIM_BRANCH};
+
+enum err_kind
+provenance_of(const struct provenance *base,
+              const struct message *in,
+              struct arena *arena,
+              struct provenance *ret_provenance,
+              struct err *err)
+{
+    struct input_ref *ref = arena_calloc(arena, 1, sizeof *ref);
+    char *sha256 = arena_alloc(arena, DIGEST_HEX);
+    if (!ref || !sha256)
+        return err_no_memory(err, "the provenance of a record");
+    digest_hex(in->value, sha256);
+    *ref = (struct input_ref){
+        .topic = slice_of(in->topic),
+        .partition = in->partition,
+        .offset = in->offset,
+        .sha256 = {sha256, DIGEST_HEX - 1},
+    };
+    *ret_provenance = *base;
+    ret_provenance->inputs = (struct list){ref, 1};
+    return ERR_OK;
+}

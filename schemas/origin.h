@@ -3,6 +3,7 @@
 #pragma once
 
 #include "field.h"
+#include "record.h"
 
 /* Where and when an event was captured, and by whom. */
 struct origin {
@@ -57,6 +58,17 @@ struct payload {
     struct slice bytes;
     struct claim claim;
 };
+
+/*
+ * The provenance of what is derived from one record: `base` (a worker's context has it)
+ * and `in` as its input, made in `arena`. The topic's name is borrowed from `in`.
+ * ERR_FATAL "out_of_memory".
+ */
+enum err_kind provenance_of(const struct provenance *base,
+                            const struct message *in,
+                            struct arena *arena,
+                            struct provenance *ret_provenance,
+                            struct err *err);
 
 extern const struct record_type origin_type;
 extern const struct record_type provenance_type;

@@ -9,6 +9,7 @@ static const struct topic topics[] = {
 };
 
 enum { N_TOPICS = sizeof topics / sizeof topics[0] };
+_Static_assert((int)N_TOPICS <= (int)TOPICS_MAX, "raise TOPICS_MAX");
 
 const struct topic *
 topics_all(size_t *ret_n)

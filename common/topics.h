@@ -25,6 +25,7 @@ struct topic {
 #define TOPIC_DEAD          "heddle.dead"
 
 enum { TOPIC_PARTITIONS_EMBEDDED = 2 }; /* of every topic on the embedded broker */
+enum { TOPICS_MAX = 64 };               /* rows of the table, at most */
 
 /*
  * What a producer adds around key, value and headers in a record batch, at most: batch

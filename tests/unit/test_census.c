@@ -3,6 +3,7 @@
 #include "buf.h"
 #include "census_fold.h"
 #include "census_print.h"
+#include "example.h"
 #include "json_scan.h"
 
 #include <stdio.h>
@@ -247,6 +248,55 @@ never_counts_the_older_record_of_an_unreadable_one(void **state)
 }
 
 static void
+finds_the_smallest_key_of_an_outcome(void **state)
+{
+    (void)state;
+    CLEANUP(census_freep) struct census *census = census_new(NULL);
+
+    add(census, "c", rejected_row, rejected_x, NULL);
+    add(census, "b", rejected_row, rejected_x, NULL);
+    add(census, "a", rejected_row, early_x, NULL);
+
+    assert_true(slice_is(census_find(census, "rejected_arguments"), "b"));
+    assert_null(census_find(census, "crashed").data);
+}
+
+static void
+lays_out_a_row_without_losing_a_byte(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    struct example example = {.outcome = "rejected_arguments"};
+    struct message in = {.topic = "t", .partition = 1, .offset = 7, .key = SLICE("k")};
+    struct audit_row r = record(rejected_row, rejected_x, "M/s");
+
+    example_write(&example, &in, &r);
+    example_print(&example, &out);
+    buf_done(&example.text);
+
+    const char *text = buf_text(&out);
+    assert_non_null(
+        strstr(text, "\nrejected_arguments\n  k\n  t, partition 1, offset 7\n"));
+    assert_non_null(strstr(text, "    \"status\": \"ok\"\n"));
+    assert_non_null(
+        strstr(text, "        {\"best_micro_speedup\": null, \"elapsed_s\": 10.9"));
+    assert_non_null(strstr(text, "    \"verdict\": \"failed\"\n"));
+}
+
+static void
+says_that_no_row_has_the_outcome(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    struct example example = {.outcome = "crashed"};
+
+    example_print(&example, &out);
+
+    assert_string_equal(buf_text(&out),
+                        "\ncrashed\n  no row has an entry of this outcome\n");
+}
+
+static void
 holds_ten_thousand_keys_in_any_order(void **state)
 {
     (void)state;
@@ -333,6 +383,9 @@ main(void)
         cmocka_unit_test(names_what_is_absent_or_no_text),
         cmocka_unit_test(counts_a_log_under_the_name_it_came_by),
         cmocka_unit_test(never_counts_the_older_record_of_an_unreadable_one),
+        cmocka_unit_test(finds_the_smallest_key_of_an_outcome),
+        cmocka_unit_test(lays_out_a_row_without_losing_a_byte),
+        cmocka_unit_test(says_that_no_row_has_the_outcome),
         cmocka_unit_test(holds_ten_thousand_keys_in_any_order),
         cmocka_unit_test(prints_json_with_the_published_names),
         cmocka_unit_test(prints_an_empty_census),

@@ -428,6 +428,33 @@ census_add(struct census *census,
     return local.kind;
 }
 
+static bool
+has_outcome(const struct census *census,
+            const struct standing *standing,
+            const char *outcome)
+{
+    for (size_t i = 0; i < standing->n_parts; i++)
+        if ((standing->parts[i].traits & PART_ENTRY) &&
+            slice_is(names_get(&census->labels, standing->parts[i].outcome), outcome))
+            return true;
+    return false;
+}
+
+struct slice
+census_find(const struct census *census, const char *outcome)
+{
+    struct slice found = {0};
+    for (uint32_t id = 0; id < census->keys.n; id++) {
+        const struct standing *standing = census->standing[id];
+        if (!standing || !has_outcome(census, standing, outcome))
+            continue;
+        struct slice key = names_get(&census->keys, id);
+        if (!found.data || slice_compare(key, found) < 0)
+            found = key;
+    }
+    return found;
+}
+
 /* --- the count ------------------------------------------------------------------------
  */
 

@@ -30,6 +30,12 @@ enum err_kind census_add(struct census *census,
 /* A tombstone of `key`, or a record under it that can't be decoded. */
 enum err_kind census_drop(struct census *census, struct slice key, struct err *err);
 
+/*
+ * The smallest key whose standing row has an entry of this outcome, borrowed; a null
+ * slice when there is none.
+ */
+struct slice census_find(const struct census *census, const char *outcome);
+
 /* How often each name occurs; sorted by name. */
 struct tally_row {
     struct slice name; /* "(none)": absent; "(not text)": of a wrong type */

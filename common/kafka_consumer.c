@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The group consumer: assignment with explicit starts, one record a poll, commits. */
+#include "kafka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kafka_client.h"
+
+#include "clock.h"
+
+enum {
+    WHAT_BYTES = 320,
+    COMMITTED_TIMEOUT_MS = 5000,
+    COMMITTED_ATTEMPTS = 6,
+    NO_COMMIT = -1,
+};
+
+static const struct kafka_property defaults[] = {
+    {"partition.assignment.strategy", "cooperative-sticky"},
+    {"queued.max.messages.kbytes", "32768"},
+    {NULL, NULL},
+};
+
+struct consumer {
+    struct kafka_client client; /* first: the opaque of the library's callbacks */
+    struct consumer_events events;
+    char *topic;
+    enum topic_start start;
+    struct err failure; /* from within a callback, given by the next poll */
+    bool down_told;
+};
+
+struct consumed {
+    rd_kafka_message_t *record;
+    struct message message;
+    struct header headers[];
+};
+
+/* --- callbacks, in the polling thread -------------------------------------------------
+ */
+
+static int
+on_statistics(rd_kafka_t *rk, char *json, size_t len, void *opaque)
+{
+    (void)rk;
+    (void)len;
+    struct consumer *consumer = opaque;
+    /* Only a broker's state is written in capitals. */
+    bool up = strstr(json, "\"state\":\"UP\"") != NULL;
+    atomic_store(&consumer->client.connected, up);
+    if (up)
+        atomic_store(&consumer->client.down, false);
+    return 0; /* the library frees the text */
+}
+
+static struct topic_partition *
+copy_list(const rd_kafka_topic_partition_list_t *list)
+{
+    size_t n = list->cnt > 0 ? (size_t)list->cnt : 0;
+    struct topic_partition *parts = calloc(n ? n : 1, sizeof *parts);
+    for (size_t i = 0; parts && i < n; i++) {
+        const rd_kafka_topic_partition_t *from = &list->elems[i];
+        parts[i] = (struct topic_partition){
+            from->topic,
+            from->partition,
+            from->offset < 0 ? NO_COMMIT : from->offset,
+        };
+    }
+    return parts;
+}
+
+/* The committed offset of each partition, or its start. Asked again while it may pass. */
+static enum err_kind
+find_starts(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR_NO_ERROR;
+    for (int attempt = 0; attempt < COMMITTED_ATTEMPTS; attempt++) {
+        answer = rd_kafka_committed(consumer->client.rk, list, COMMITTED_TIMEOUT_MS);
+        for (int i = 0; i < list->cnt && !answer; i++)
+            answer = list->elems[i].err;
+        if (!answer)
+            return ERR_OK;
+    }
+    enum err_kind kind = kafka_error(&consumer->failure, answer, "committed_unknown",
+                                     consumer->topic, NULL);
+    if (kind == ERR_FATAL)
+        return kind;
+    return err_fatal(&consumer->failure, EXIT_UNREACHABLE, "committed_unknown",
+                     "the committed offsets of %s can't be read: %s; start again once "
+                     "the group's coordinator is back",
+                     consumer->topic, rd_kafka_err2str(answer));
+}
+
+static bool
+is_cooperative(rd_kafka_t *rk)
+{
+    const char *protocol = rd_kafka_rebalance_protocol(rk);
+    return protocol && strcmp(protocol, "COOPERATIVE") == 0;
+}
+
+static void
+keep_failure(struct consumer *consumer, rd_kafka_resp_err_t answer, const char *what)
+{
+    if (answer && !consumer->failure.kind)
+        err_fatal(&consumer->failure, EXIT_TRY_AGAIN, "assignment_failed", "%s of %s: %s",
+                  what, consumer->topic, rd_kafka_err2str(answer));
+}
+
+static void
+take_result(struct consumer *consumer, rd_kafka_error_t *error, const char *what)
+{
+    if (!error)
+        return;
+    keep_failure(consumer, rd_kafka_error_code(error), what);
+    rd_kafka_error_destroy(error);
+}
+
+static void
+assign(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_t *rk = consumer->client.rk;
+    struct topic_partition *parts = NULL;
+    if (list->cnt > 0 && find_starts(consumer, list))
+        return;
+    parts = copy_list(list);
+    if (!parts) {
+        err_no_memory(&consumer->failure, "the assignment");
+        return;
+    }
+    for (int i = 0; i < list->cnt; i++)
+        if (list->elems[i].offset < 0)
+            list->elems[i].offset = consumer->start == TOPIC_FROM_START
+                                        ? RD_KAFKA_OFFSET_BEGINNING
+                                        : RD_KAFKA_OFFSET_END;
+    consumer->events.assigned(consumer->events.state, parts, (size_t)list->cnt);
+    if (is_cooperative(rk))
+        take_result(consumer, rd_kafka_incremental_assign(rk, list), "assignment");
+    else
+        keep_failure(consumer, rd_kafka_assign(rk, list), "assignment");
+    free(parts);
+}
+
+static void
+revoke(struct consumer *consumer, const rd_kafka_topic_partition_list_t *list)
+{
+    rd_kafka_t *rk = consumer->client.rk;
+    struct topic_partition *parts = copy_list(list);
+    if (!parts) {
+        err_no_memory(&consumer->failure, "the assignment");
+        return;
+    }
+    consumer->events.revoked(consumer->events.state, parts, (size_t)list->cnt,
+                             rd_kafka_assignment_lost(rk) != 0);
+    if (is_cooperative(rk))
+        take_result(consumer, rd_kafka_incremental_unassign(rk, list), "release");
+    else
+        keep_failure(consumer, rd_kafka_assign(rk, NULL), "release");
+    free(parts);
+}
+
+static void
+on_rebalance(rd_kafka_t *rk,
+             rd_kafka_resp_err_t answer,
+             rd_kafka_topic_partition_list_t *list,
+             void *opaque)
+{
+    struct consumer *consumer = opaque;
+    if (answer == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
+        assign(consumer, list);
+    } else if (answer == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
+        revoke(consumer, list);
+    } else {
+        keep_failure(consumer, answer, "rebalance");
+        rd_kafka_assign(rk, NULL);
+    }
+}
+
+static void
+prepare(rd_kafka_conf_t *conf)
+{
+    rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
+    rd_kafka_conf_set_stats_cb(conf, on_statistics);
+}
+
+/* --- life
+ * --------------------------------------------------------------------------------- */
+
+static enum err_kind
+open_client(struct consumer *consumer,
+            const struct consumer_settings *settings,
+            struct err *err)
+{
+    const struct kafka_property owned[] = {
+        {"group.id", settings->group},
+        {"enable.auto.commit", "false"},
+        {"enable.auto.offset.store", "false"},
+        {"enable.partition.eof", "false"},
+        {"auto.offset.reset", "error"},
+        {"statistics.interval.ms", "1000"},
+        {settings->group_instance_id ? "group.instance.id" : NULL,
+         settings->group_instance_id},
+        {NULL, NULL},
+    };
+    return kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, settings->kafka,
+                             defaults, owned, prepare, err);
+}
+
+static enum err_kind
+subscribe(struct consumer *consumer, struct err *err)
+{
+    rd_kafka_poll_set_consumer(consumer->client.rk);
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, consumer->topic, RD_KAFKA_PARTITION_UA);
+    rd_kafka_resp_err_t answer = rd_kafka_subscribe(consumer->client.rk, list);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (!answer)
+        return ERR_OK;
+    return err_fatal(err, EXIT_CONFIG, "subscribe_failed", "topic %s: %s",
+                     consumer->topic, rd_kafka_err2str(answer));
+}
+
+static void
+free_consumer(struct consumer *consumer)
+{
+    if (consumer->client.rk)
+        rd_kafka_destroy(consumer->client.rk);
+    free(consumer->topic);
+    free(consumer);
+}
+
+struct consumer *
+consumer_new(const struct consumer_settings *settings, struct err *err)
+{
+    struct consumer *consumer = calloc(1, sizeof *consumer);
+    if (!consumer) {
+        err_no_memory(err, "a consumer");
+        return NULL;
+    }
+    consumer->events = settings->events;
+    consumer->start = settings->start;
+    consumer->topic = strdup(settings->topic);
+    if (!consumer->topic)
+        err_no_memory(err, "a topic's name");
+    else if (!open_client(consumer, settings, err) && !subscribe(consumer, err))
+        return consumer;
+    free_consumer(consumer);
+    return NULL;
+}
+
+void
+consumer_close(struct consumer *consumer)
+{
+    if (!consumer)
+        return;
+    rd_kafka_consumer_close(consumer->client.rk);
+    free_consumer(consumer);
+}
+
+/* --- records
+ * ---------------------------------------------------------------------------------- */
+
+static struct consumed *
+consumed_new(const struct consumer *consumer, rd_kafka_message_t *record)
+{
+    rd_kafka_headers_t *headers = NULL;
+    size_t n =
+        rd_kafka_message_headers(record, &headers) ? 0 : rd_kafka_header_cnt(headers);
+    struct consumed *consumed = malloc(sizeof *consumed + n * sizeof(struct header));
+    if (!consumed)
+        return NULL;
+    consumed->record = record;
+    kafka_message_fill(record, consumer->topic, &consumed->message);
+    consumed->message.headers = consumed->headers;
+    consumed->message.n_headers = kafka_headers(record, consumed->headers, n);
+    return consumed;
+}
+
+void
+consumed_free(struct consumed *consumed)
+{
+    if (!consumed)
+        return;
+    rd_kafka_message_destroy(consumed->record);
+    free(consumed);
+}
+
+const struct message *
+consumed_message(const struct consumed *consumed)
+{
+    return &consumed->message;
+}
+
+static void
+take_error(struct consumer *consumer, const rd_kafka_message_t *record, struct err *err)
+{
+    char what[WHAT_BYTES];
+    snprintf(what, sizeof what, "topic %s partition %d", consumer->topic,
+             (int)record->partition);
+    const char *text = rd_kafka_message_errstr(record);
+    if (record->err == RD_KAFKA_RESP_ERR__AUTO_OFFSET_RESET ||
+        record->err == RD_KAFKA_RESP_ERR_OFFSET_OUT_OF_RANGE)
+        err_fatal(err, EXIT_CONFIG, "offset_out_of_range",
+                  "%s: %s; the records at the committed offset are gone, so the group "
+                  "must be moved by hand",
+                  what, text);
+    else if (record->err == RD_KAFKA_RESP_ERR__FATAL)
+        kafka_fatal_error(&consumer->client, err);
+    else
+        kafka_error(err, record->err, "consume_failed", what, text);
+}
+
+/* Says once that no broker answers, until one does. */
+static void
+tell_when_down(struct consumer *consumer, struct err *err)
+{
+    bool down = atomic_load(&consumer->client.down);
+    if (down && !consumer->down_told)
+        err_set(err, ERR_RETRY, "broker_unreachable",
+                "no broker answers; trying on until one does");
+    consumer->down_told = down;
+}
+
+struct consumed *
+consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err)
+{
+    *err = (struct err){0};
+    rd_kafka_message_t *record = rd_kafka_consumer_poll(consumer->client.rk, timeout_ms);
+    if (consumer->failure.kind)
+        *err = consumer->failure;
+    if (!record) {
+        if (!err->kind)
+            tell_when_down(consumer, err);
+        return NULL;
+    }
+    struct consumed *consumed = NULL;
+    if (record->err)
+        take_error(consumer, record, err);
+    else if (!err->kind) {
+        consumed = consumed_new(consumer, record);
+        if (!consumed)
+            err_no_memory(err, "a record");
+    }
+    if (!consumed)
+        rd_kafka_message_destroy(record);
+    return consumed;
+}
+
+bool
+consumer_connected(const struct consumer *consumer)
+{
+    return atomic_load(&consumer->client.connected);
+}
+
+/* --- positions
+ * ----------------------------------------------------------------------------------- */
+
+static enum err_kind
+position_error(const struct consumer *consumer,
+               rd_kafka_resp_err_t answer,
+               const char *code,
+               int32_t partition,
+               struct err *err)
+{
+    if (!answer)
+        return ERR_OK;
+    char what[WHAT_BYTES];
+    snprintf(what, sizeof what, "topic %s partition %d", consumer->topic, (int)partition);
+    return kafka_error(err, answer, code, what, NULL);
+}
+
+static enum err_kind
+pause_or_resume(struct consumer *consumer,
+                const char *topic,
+                int32_t partition,
+                bool pause,
+                struct err *err)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
+    rd_kafka_topic_partition_list_add(list, topic, partition);
+    rd_kafka_resp_err_t answer =
+        pause ? rd_kafka_pause_partitions(consumer->client.rk, list)
+              : rd_kafka_resume_partitions(consumer->client.rk, list);
+    if (!answer)
+        answer = list->elems[0].err;
+    rd_kafka_topic_partition_list_destroy(list);
+    return position_error(consumer, answer, pause ? "pause_failed" : "resume_failed",
+                          partition, err);
+}
+
+enum err_kind
+consumer_pause(struct consumer *consumer,
+               const char *topic,
+               int32_t partition,
+               struct err *err)
+{
+    return pause_or_resume(consumer, topic, partition, true, err);
+}
+
+enum err_kind
+consumer_resume(struct consumer *consumer,
+                const char *topic,
+                int32_t partition,
+                struct err *err)
+{
+    return pause_or_resume(consumer, topic, partition, false, err);
+}
+
+static rd_kafka_topic_partition_list_t *
+make_list(const struct topic_partition *parts, size_t n)
+{
+    rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
+    for (size_t i = 0; i < n; i++)
+        rd_kafka_topic_partition_list_add(list, parts[i].topic, parts[i].partition)
+            ->offset = parts[i].offset;
+    return list;
+}
+
+/* The answer of the call, else the first of a partition; its number in `ret_partition`.
+ */
+static rd_kafka_resp_err_t
+first_answer(const rd_kafka_topic_partition_list_t *list,
+             rd_kafka_resp_err_t answer,
+             int32_t *ret_partition)
+{
+    *ret_partition = list->cnt > 0 ? list->elems[0].partition : -1;
+    for (int i = 0; i < list->cnt; i++) {
+        if (list->elems[i].err == RD_KAFKA_RESP_ERR_NO_ERROR)
+            continue;
+        *ret_partition = list->elems[i].partition;
+        return list->elems[i].err;
+    }
+    return answer;
+}
+
+enum err_kind
+consumer_seek(struct consumer *consumer,
+              const struct topic_partition *parts,
+              size_t n,
+              struct err *err)
+{
+    if (n == 0)
+        return ERR_OK;
+    rd_kafka_topic_partition_list_t *list = make_list(parts, n);
+    for (int i = 0; i < list->cnt; i++)
+        if (list->elems[i].offset < 0)
+            list->elems[i].offset = consumer->start == TOPIC_FROM_START
+                                        ? RD_KAFKA_OFFSET_BEGINNING
+                                        : RD_KAFKA_OFFSET_END;
+    /* -1: any other time-out runs out 1000 times too early on library 2.0.2. */
+    rd_kafka_error_t *error = rd_kafka_seek_partitions(consumer->client.rk, list, -1);
+    int32_t partition = 0;
+    rd_kafka_resp_err_t answer = first_answer(
+        list, error ? rd_kafka_error_code(error) : RD_KAFKA_RESP_ERR_NO_ERROR,
+        &partition);
+    if (error)
+        rd_kafka_error_destroy(error);
+    rd_kafka_topic_partition_list_destroy(list);
+    return position_error(consumer, answer, "seek_failed", partition, err);
+}
+
+enum err_kind
+consumer_commit(struct consumer *consumer,
+                const struct topic_partition *parts,
+                size_t n,
+                struct err *err)
+{
+    if (n == 0)
+        return ERR_OK;
+    rd_kafka_topic_partition_list_t *list = make_list(parts, n);
+    rd_kafka_resp_err_t answer = rd_kafka_commit(consumer->client.rk, list, 0);
+    int32_t partition = 0;
+    answer = first_answer(list, answer, &partition);
+    rd_kafka_topic_partition_list_destroy(list);
+    if (!answer)
+        atomic_store(&consumer->client.down, false);
+    return position_error(consumer, answer, "commit_failed", partition, err);
+}
+
+bool
+consumer_watermarks(struct consumer *consumer,
+                    const char *topic,
+                    int32_t partition,
+                    int64_t *ret_start,
+                    int64_t *ret_end)
+{
+    return rd_kafka_get_watermark_offsets(consumer->client.rk, topic, partition,
+                                          ret_start,
+                                          ret_end) == RD_KAFKA_RESP_ERR_NO_ERROR &&
+           *ret_end >= 0;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The producer: bounded queue, delivery reports, a flush that tells what failed. */
+#include "kafka.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kafka_client.h"
+
+#include "clock.h"
+
+enum { QUEUE_POLL_MS = 20, WHAT_BYTES = 320 };
+
+static const struct kafka_property defaults[] = {
+    {"partitioner", "murmur2_random"},
+    {"compression.codec", "zstd"},
+    {"enable.idempotence", "true"},
+    /* Back-pressure, not loss: an outage of any length keeps what is queued. */
+    {"message.timeout.ms", "0"},
+    {"linger.ms", "20"},
+    {"queue.buffering.max.messages", "1000000"},
+    {"queue.buffering.max.kbytes", "131072"},
+    {NULL, NULL},
+};
+
+struct producer {
+    struct kafka_client client; /* first: the opaque of the library's callbacks */
+    producer_report_fn *report;
+    void *state;
+    struct err failure; /* the first since the last flush; kind ERR_OK: none */
+    int reports;        /* served by the current poll */
+};
+
+static void
+on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *record, void *opaque)
+{
+    (void)rk;
+    struct producer *producer = opaque;
+    producer->reports++;
+    if (!record->err) {
+        atomic_store(&producer->client.down, false);
+        if (record->_private && producer->report)
+            producer->report(producer->state, record->_private, NULL);
+        return;
+    }
+    struct err err = {0};
+    char what[WHAT_BYTES];
+    snprintf(what, sizeof what, "a record for %s", rd_kafka_topic_name(record->rkt));
+    kafka_error(&err, record->err, "delivery_failed", what, NULL);
+    if (!producer->failure.kind ||
+        (producer->failure.kind != ERR_FATAL && err.kind > producer->failure.kind))
+        producer->failure = err;
+    if (record->_private && producer->report)
+        producer->report(producer->state, record->_private, &err);
+}
+
+static void
+prepare(rd_kafka_conf_t *conf)
+{
+    rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
+}
+
+struct producer *
+producer_new(const struct kafka_settings *settings,
+             producer_report_fn *report,
+             void *state,
+             struct err *err)
+{
+    struct producer *producer = calloc(1, sizeof *producer);
+    if (!producer) {
+        err_no_memory(err, "a producer");
+        return NULL;
+    }
+    producer->report = report;
+    producer->state = state;
+    if (kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, settings, defaults, NULL,
+                          prepare, err)) {
+        free(producer);
+        return NULL;
+    }
+    return producer;
+}
+
+void
+producer_free(struct producer *producer)
+{
+    if (!producer)
+        return;
+    producer->report = NULL;
+    rd_kafka_purge(producer->client.rk, RD_KAFKA_PURGE_F_QUEUE |
+                                            RD_KAFKA_PURGE_F_INFLIGHT |
+                                            RD_KAFKA_PURGE_F_NON_BLOCKING);
+    rd_kafka_destroy(producer->client.rk);
+    free(producer);
+}
+
+static rd_kafka_headers_t *
+copy_headers(const struct outgoing *record)
+{
+    rd_kafka_headers_t *headers = rd_kafka_headers_new(record->n_headers);
+    for (size_t i = 0; i < record->n_headers; i++) {
+        const struct header *header = &record->headers[i];
+        rd_kafka_header_add(headers, header->name.data, (ssize_t)header->name.len,
+                            header->value.data, (ssize_t)header->value.len);
+    }
+    return headers;
+}
+
+/* The library reads timestamp 0 as "now", which would differ at every replay. */
+static int64_t
+sendable_timestamp(int64_t timestamp_ms)
+{
+    if (timestamp_ms < 0)
+        return 0;
+    return timestamp_ms ? timestamp_ms : 1;
+}
+
+static rd_kafka_resp_err_t
+try_send(struct producer *producer, const struct outgoing *record)
+{
+    /* Typed plainly: the library's macros want pointers to non-const. */
+    void *key = (void *)(size_t)record->key.data;
+    void *value = (void *)(size_t)record->value.data;
+    int64_t timestamp_ms = sendable_timestamp(record->timestamp_ms);
+    if (record->n_headers == 0)
+        return rd_kafka_producev(producer->client.rk, RD_KAFKA_V_TOPIC(record->topic),
+                                 RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+                                 RD_KAFKA_V_KEY(key, record->key.len),
+                                 RD_KAFKA_V_VALUE(value, record->value.len),
+                                 RD_KAFKA_V_TIMESTAMP(timestamp_ms),
+                                 RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
+    rd_kafka_headers_t *headers = copy_headers(record);
+    rd_kafka_resp_err_t answer = rd_kafka_producev(
+        producer->client.rk, RD_KAFKA_V_TOPIC(record->topic),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, record->key.len),
+        RD_KAFKA_V_VALUE(value, record->value.len), RD_KAFKA_V_TIMESTAMP(timestamp_ms),
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
+    if (answer)
+        rd_kafka_headers_destroy(headers);
+    return answer;
+}
+
+enum err_kind
+producer_send(struct producer *producer,
+              const struct outgoing *record,
+              int timeout_ms,
+              struct err *err)
+{
+    int64_t deadline = clock_monotonic_ms() + timeout_ms;
+    rd_kafka_resp_err_t answer = try_send(producer, record);
+    while (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock_monotonic_ms() < deadline) {
+        producer_poll(producer, QUEUE_POLL_MS);
+        answer = try_send(producer, record);
+    }
+    if (!answer)
+        return ERR_OK;
+    if (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+        return err_set(
+            err, ERR_RETRY, "producer_queue_full",
+            "the queue for the broker stayed full for %d ms; is the broker up?",
+            timeout_ms);
+    if (answer == RD_KAFKA_RESP_ERR__FATAL && kafka_fatal_error(&producer->client, err))
+        return err->kind;
+    char what[WHAT_BYTES];
+    snprintf(what, sizeof what, "a record for %s", record->topic);
+    return kafka_error(err, answer, "delivery_failed", what, NULL);
+}
+
+int
+producer_poll(struct producer *producer, int timeout_ms)
+{
+    producer->reports = 0;
+    rd_kafka_poll(producer->client.rk, timeout_ms);
+    return producer->reports;
+}
+
+enum err_kind
+producer_flush(struct producer *producer, int timeout_ms, struct err *err)
+{
+    rd_kafka_resp_err_t answer = rd_kafka_flush(producer->client.rk, timeout_ms);
+    if (kafka_fatal_error(&producer->client, err))
+        return err->kind;
+    if (answer) /* a failure met so far is told once all is reported */
+        return err_set(err, ERR_RETRY, "flush_timeout",
+                       "%d records are not acknowledged after %d ms; is the broker up?",
+                       producer_pending(producer), timeout_ms);
+    struct err failure = producer->failure;
+    producer->failure = (struct err){0};
+    if (!failure.kind)
+        return ERR_OK;
+    if (err)
+        *err = failure;
+    return failure.kind;
+}
+
+int
+producer_pending(const struct producer *producer)
+{
+    return rd_kafka_outq_len(producer->client.rk);
+}

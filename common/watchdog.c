@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that takes signals and holds deadlines. */
+#include "watchdog.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "log.h"
+
+enum { LOOK_EVERY_MS = 50, NEVER = 0 };
+
+static struct {
+    sigset_t signals;
+    int64_t drain_ms;
+    pthread_mutex_t lock; /* of the fields below */
+    pthread_cond_t changed;
+    int64_t drain_until_ms; /* NEVER: not draining */
+    int64_t armed_until_ms; /* NEVER: not armed */
+    int armed_status;
+    const char *armed_what;
+} dog = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static atomic_bool stopping;
+
+bool
+watchdog_stopping(void)
+{
+    return atomic_load(&stopping);
+}
+
+void
+watchdog_stop(void)
+{
+    pthread_mutex_lock(&dog.lock);
+    if (!atomic_exchange(&stopping, true))
+        dog.drain_until_ms = clock_monotonic_ms() + dog.drain_ms;
+    pthread_cond_broadcast(&dog.changed);
+    pthread_mutex_unlock(&dog.lock);
+}
+
+static void
+take_signal(int signal_number)
+{
+    const char *name = signal_number == SIGTERM ? "SIGTERM" : "SIGINT";
+    if (watchdog_stopping()) {
+        log_event(LOG_ERROR,
+                  "asked to stop again: leaving at once, the batch is not committed",
+                  LOG_FIELDS(LOG_STR("signal", name)));
+        _exit(EXIT_DRAIN_DEADLINE);
+    }
+    log_event(LOG_INFO, "asked to stop: finishing the batch",
+              LOG_FIELDS(LOG_STR("signal", name),
+                         LOG_INTEGER("drain_timeout_ms", dog.drain_ms)));
+    watchdog_stop();
+}
+
+static void
+leave(int status, const char *what)
+{
+    log_event(LOG_ERROR, "a deadline is over: leaving without more ado",
+              LOG_FIELDS(LOG_STR("what", what), LOG_INTEGER("status", status)));
+    _exit(status);
+}
+
+static void
+check_deadlines(void)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    pthread_mutex_lock(&dog.lock);
+    bool drained = dog.drain_until_ms == NEVER || now_ms < dog.drain_until_ms;
+    bool calm = dog.armed_until_ms == NEVER || now_ms < dog.armed_until_ms;
+    int status = dog.armed_status;
+    const char *what = dog.armed_what;
+    pthread_mutex_unlock(&dog.lock);
+    if (!calm)
+        leave(status, what);
+    if (!drained)
+        leave(EXIT_DRAIN_DEADLINE, "the drain");
+}
+
+static void *
+watch(void *state)
+{
+    (void)state;
+    const struct timespec step = {.tv_nsec = LOOK_EVERY_MS * 1000000L};
+    for (;;) {
+        int signal_number = sigtimedwait(&dog.signals, NULL, &step);
+        if (signal_number > 0)
+            take_signal(signal_number);
+        check_deadlines();
+    }
+    return NULL;
+}
+
+enum err_kind
+watchdog_start(int64_t drain_ms, struct err *err)
+{
+    dog.drain_ms = drain_ms;
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(&dog.signals);
+    sigaddset(&dog.signals, SIGTERM);
+    sigaddset(&dog.signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &dog.signals, NULL);
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, watch, NULL))
+        return err_no_memory(err, "the watchdog's thread");
+    pthread_detach(thread);
+    return ERR_OK;
+}
+
+void
+watchdog_arm(int64_t timeout_ms, int status, const char *what)
+{
+    pthread_mutex_lock(&dog.lock);
+    dog.armed_until_ms = clock_monotonic_ms() + timeout_ms;
+    dog.armed_status = status;
+    dog.armed_what = what;
+    pthread_mutex_unlock(&dog.lock);
+}
+
+void
+watchdog_disarm(void)
+{
+    pthread_mutex_lock(&dog.lock);
+    dog.armed_until_ms = NEVER;
+    pthread_mutex_unlock(&dog.lock);
+}
+
+void
+watchdog_wait(int64_t timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(timeout_ms / 1000);
+    until.tv_nsec += (long)(timeout_ms % 1000) * 1000000L;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    pthread_mutex_lock(&dog.lock);
+    while (!watchdog_stopping() &&
+           pthread_cond_timedwait(&dog.changed, &dog.lock, &until) != ETIMEDOUT) {
+    }
+    pthread_mutex_unlock(&dog.lock);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals and deadlines of a worker's process, in a thread of their own, so that they
+ * hold even while the record path hangs in a library call or on a dead mount.
+ *
+ * The first SIGTERM or SIGINT asks for a drain and starts its deadline; the second leaves
+ * at once. An overrun deadline logs one line and leaves with its exit status by _exit(),
+ * without unwinding: the supervisor starts a fresh process.
+ */
+#pragma once
+
+#include "err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * Once, in main() before any other thread is made: blocks the two signals for all of
+ * them, ignores SIGPIPE, starts the thread. A drain may take `drain_ms`.
+ */
+enum err_kind watchdog_start(int64_t drain_ms, struct err *err);
+
+/* Whether the process was asked to stop. */
+bool watchdog_stopping(void);
+/* Asks for the same drain as the first signal does. */
+void watchdog_stop(void);
+/*
+ * Leaves with `status` unless watchdog_disarm() comes within `timeout_ms`. `what` is a
+ * static text for the log line. One deadline at a time, beside that of the drain.
+ */
+void watchdog_arm(int64_t timeout_ms, int status, const char *what);
+void watchdog_disarm(void);
+/* Waits up to `timeout_ms`, less when the process is asked to stop. */
+void watchdog_wait(int64_t timeout_ms);

@@ -19,7 +19,7 @@ quiet_ninja = cmake --build
 all: ## build the programs (release preset) into build/bin
 	@ops/setup --check build || ops/setup build
 	@$(cmake_quiet) release >/dev/null
-	@$(quiet_ninja) build/release --target fleet heddle-vectors
+	@$(quiet_ninja) build/release --target fleet
 	@ln -sfn release/bin build/bin
 
 help: ## this list

@@ -116,7 +116,8 @@ write_report(const char *path, const char *commit, json_t *results)
     read_cpu(cpu);
     json_auto_t *report =
         json_pack("{s:s, s:s, s:O}", "commit", commit, "cpu", cpu, "results", results);
-    if (report && json_dump_file(report, path, JSON_INDENT(1)) == 0)
+    if (report &&
+        json_dump_file(report, path, JSON_INDENT(1) | JSON_REAL_PRECISION(10)) == 0)
         return true;
     fprintf(stderr, "bench: %s can't be written\n", path);
     return false;

@@ -27,25 +27,44 @@ struct schema_source {
 
 struct serde;
 
-/* `source` may be NULL; it is copied. */
+/* Ceilings of what one serde keeps. */
+enum {
+    SERDE_MAX_WRITERS = 256, /* schemas given by text; more are refused */
+    SERDE_MAX_IDS = 1024,    /* ids met; beyond, the one kept longest makes room */
+};
+
+/*
+ * It knows its own schema as a writer's. `source` may be NULL; it is copied. NULL with
+ * the errors of codec_new().
+ */
 struct serde *serde_new(const struct record_type *type,
                         const struct schema_source *source,
                         struct err *err);
 void serde_free(struct serde *serde);
 const struct codec *serde_codec(const struct serde *serde);
-/* A writer's schema by its text (a released version), to be known by its fingerprint. */
+/*
+ * A writer's schema by its text (a released version), to be known by its fingerprint; one
+ * known already is fine. ERR_RECORD "schema_invalid", "schema_incompatible"; ERR_FATAL
+ * "schema_limit" above SERDE_MAX_WRITERS, "schema_collision" when another schema has the
+ * same CRC-64.
+ */
 enum err_kind serde_add_writer(struct serde *serde, struct slice avsc, struct err *err);
-/* Encode with the 5-byte header and this id from now on. */
+/* Encode with the 5-byte header and this id from now on, and know it as our own. */
 void serde_use_id(struct serde *serde, uint32_t schema_id);
 
-/* Frame and body, appended to `out`. */
+/*
+ * Frame and body, appended to `out`; codes of codec_encode(), stage "emit". After a
+ * failure `out` is as long as before.
+ */
 enum err_kind serde_encode(const struct serde *serde,
                            const void *value,
                            struct buf *out,
                            struct err *err);
 /*
- * Frame, plan (made at the first record of each writer, then kept), body. Codes of
- * framing.h and codec.h, and ERR_RECORD "schema_unknown".
+ * Frame, plan (of an id: made at its first record, then kept, as is the refusal of a
+ * schema that can't be read as ours), body. Codes of framing.h, stage "frame", ERR_RECORD
+ * "schema_unknown" with the fingerprint or id among them; codes of schema.h and codec.h,
+ * stage "decode". The source's ERR_RETRY is passed on and nothing is kept.
  */
 enum err_kind serde_decode(struct serde *serde,
                            struct slice value,

@@ -117,14 +117,31 @@ add_object(struct buf *out, const char *name, const struct tally *tally)
     buf_add_str(out, tally->n ? "\n },\n" : "},\n");
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+    const struct tally_row *left = a;
+    const struct tally_row *right = b;
+    return slice_compare(left->name, right->name);
+}
+
 static void
 add_geak(struct buf *out, const struct census_counts *counts)
 {
-    buf_add_str(out, " \"geak_rows\": {");
-    add_rows(out, &counts->geak_states, "\n  ");
-    buf_addf(out, "%s\n  \"rows\": %zu,\n  \"tuners_run_empty\": %zu\n },\n",
-             counts->geak_states.n ? "," : "", counts->geak_rows,
-             counts->geak_rows_without_entries);
+    size_t n = counts->geak_states.n;
+    struct tally_row *rows = malloc((n + 2) * sizeof *rows);
+    if (!rows) {
+        out->failed = true;
+        return;
+    }
+    rows[0] = (struct tally_row){SLICE("rows"), counts->geak_rows};
+    rows[1] =
+        (struct tally_row){SLICE("tuners_run_empty"), counts->geak_rows_without_entries};
+    if (n)
+        memcpy(rows + 2, counts->geak_states.rows, n * sizeof *rows);
+    qsort(rows, n + 2, sizeof *rows, by_name);
+    add_object(out, "geak_rows", &(struct tally){rows, n + 2});
+    free(rows);
 }
 
 static size_t

@@ -50,7 +50,7 @@ print_verbs(void)
     buf_add_str(&out, "Usage: heddle VERB [OPTION]... [ARGUMENT]...\n"
                       "Audit records of GPU-tuning campaigns over Apache Kafka.\n\n");
     for (size_t i = 0; verbs[i]; i++)
-        buf_addf(&out, "  %-10s %s\n", verbs[i]->name, verbs[i]->summary);
+        buf_addf(&out, "  %-14s %s\n", verbs[i]->name, verbs[i]->summary);
     buf_add_str(&out,
                 "\n`heddle help VERB` explains one; each worker is a program of its "
                 "own, heddle-NAME.\n");

@@ -35,9 +35,7 @@ struct serde {
     size_t recent_id; /* the one found last: most records have the id of the one before */
 };
 
-CLEANUP_DEFINE(struct codec_plan, codec_plan_free);
 CLEANUP_DEFINE(struct schema, schema_free);
-CLEANUP_DEFINE(struct serde, serde_free);
 
 static struct writer *
 writer_find(struct serde *serde, uint64_t fingerprint)
@@ -82,27 +80,6 @@ writer_add(struct serde *serde, const struct schema *schema, struct err *err)
     return ERR_OK;
 }
 
-struct serde *
-serde_new(const struct record_type *type,
-          const struct schema_source *source,
-          struct err *err)
-{
-    CLEANUP(serde_freep) struct serde *serde = calloc(1, sizeof *serde);
-    if (!serde) {
-        err_no_memory(err, type->name);
-        return NULL;
-    }
-    serde->codec = codec_new(type, NULL, err);
-    if (!serde->codec || writer_add(serde, codec_schema(serde->codec), err))
-        return NULL;
-    serde->own_fingerprint = schema_crc64(codec_schema(serde->codec));
-    if (source)
-        serde->source = *source;
-    struct serde *done = serde;
-    serde = NULL;
-    return done;
-}
-
 static void
 known_id_drop(struct known_id *known)
 {
@@ -122,6 +99,39 @@ serde_free(struct serde *serde)
         known_id_drop(&serde->ids[i]);
     codec_free(serde->codec);
     free(serde);
+}
+
+static enum err_kind
+serde_open(struct serde *serde,
+           const struct record_type *type,
+           const struct schema_source *source,
+           struct err *err)
+{
+    serde->codec = codec_new(type, NULL, err);
+    if (!serde->codec)
+        return ERR_FATAL;
+    if (source)
+        serde->source = *source;
+    const struct schema *own = codec_schema(serde->codec);
+    serde->own_fingerprint = schema_crc64(own);
+    return writer_add(serde, own, err);
+}
+
+struct serde *
+serde_new(const struct record_type *type,
+          const struct schema_source *source,
+          struct err *err)
+{
+    struct serde *serde = calloc(1, sizeof *serde);
+    if (!serde) {
+        err_no_memory(err, type->name);
+        return NULL;
+    }
+    if (serde_open(serde, type, source, err)) {
+        serde_free(serde);
+        return NULL;
+    }
+    return serde;
 }
 
 const struct codec *

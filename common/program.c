@@ -13,6 +13,9 @@
 #include "config.h"
 #include "log.h"
 
+/* Room for the names of librdkafka's features. */
+enum { FEATURES_BYTES = 512 };
+
 int
 program_fail(const char *name, const struct err *err)
 {
@@ -37,6 +40,10 @@ enum err_kind
 program_check(const struct program_call *call, struct err *err)
 {
     CLEANUP(buf_done) struct buf out = BUF_INIT;
+    struct kafka_settings kafka = fleet_kafka_settings(&call->fleet, call->options, NULL);
+    enum err_kind kind = kafka_check_properties(&kafka, err);
+    if (kind)
+        return kind;
     options_print(call->options, &out);
     return program_print(&out, err);
 }
@@ -52,12 +59,15 @@ add_help(const struct program *program, const struct options *options, struct bu
 }
 
 void
-program_version(const char *name, bool features, struct buf *out)
+program_version(const char *name, bool with_features, struct buf *out)
 {
     buf_addf(out, "%s %s\n", name, HEDDLE_VERSION);
-    if (!features)
+    if (!with_features)
         return;
+    char features[FEATURES_BYTES] = "";
+    kafka_features(features, sizeof features);
     buf_addf(out, "delivery    at-least-once\n");
+    buf_addf(out, "librdkafka  %s (%s)\n", kafka_version(), features);
     buf_addf(out, "openssl     %s\n", OPENSSL_VERSION_TEXT);
 }
 

@@ -43,8 +43,8 @@ bool program_start(const struct program *program,
                    struct program_call *ret_call,
                    int *ret_status);
 void program_done(struct program_call *call);
-/* The answer to --version, with the libraries when `features`. */
-void program_version(const char *name, bool features, struct buf *out);
+/* The answer to --version, with the libraries `with_features`. */
+void program_version(const char *name, bool with_features, struct buf *out);
 /* The answer to --check: the librdkafka properties are tried, then all is printed. */
 enum err_kind program_check(const struct program_call *call, struct err *err);
 /* Writes `out` to standard output, whole; ERR_FATAL EXIT_TRY_AGAIN "output_failed". */

@@ -344,11 +344,15 @@ skip_list(struct reader *reader, const struct op *op, const char *at)
     return at;
 }
 
+/* Records may hold records that take no bytes, twice at every level: each call counts. */
 static const char *
 call(struct reader *reader, const struct op *op, const char *at)
 {
     if (reader->depth_left == 0)
         return invalid(reader, op, at, "it nests deeper than the codec's limit");
+    if (reader->items_left == 0)
+        return invalid(reader, op, at, "more records to skip than the codec's limit");
+    reader->items_left--;
     reader->depth_left--;
     at = run(reader, op->body->ops, NULL, 0, 1, at);
     reader->depth_left++;

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schemas of this project: each is valid, each field says what it is. */
+/* The schemas of this project: each is valid, said in full, and has its table. */
+#include "audit_row.h"
+#include "codec.h"
 #include "schema_tree.h"
+#include "tuning_event.h"
+#include "warning.h"
 
 #include "unit.h"
 
@@ -8,6 +12,16 @@
 #include <stdio.h>
 
 CLEANUP_DEFINE(struct schema, schema_free);
+CLEANUP_DEFINE(struct codec, codec_free);
+
+/* The record types that travel alone. */
+static const struct record_type *const types[] = {
+    &audit_row_type,
+    &tuning_event_type,
+    &warning_type,
+};
+
+enum { N_TYPES = sizeof types / sizeof types[0] };
 
 enum { MAX_FILE_BYTES = 1 << 20 };
 
@@ -91,6 +105,23 @@ check_namespace(const char *path, const struct schema *schema)
     assert_int_equal(schema_root(schema)->type, SCHEMA_RECORD);
 }
 
+/* The type of the table list whose schema this is. */
+static void
+check_table(const char *path, const struct schema *schema)
+{
+    for (size_t i = 0; i < N_TYPES; i++) {
+        if (strcmp(types[i]->name, schema_name(schema)) != 0)
+            continue;
+        struct err err = {0};
+        CLEANUP(codec_freep) struct codec *codec = codec_new(types[i], NULL, &err);
+        if (!codec)
+            fail_msg("%s: %s", path, err.msg);
+        assert_true(slice_equal(schema_text(codec_schema(codec)), schema_text(schema)));
+        return;
+    }
+    fail_msg("%s: no record type is called %s", path, schema_name(schema));
+}
+
 static void
 every_field_and_named_type_has_a_doc(void **state)
 {
@@ -105,12 +136,20 @@ every_schema_is_a_record_of_our_namespace(void **state)
     for_each_schema(check_namespace);
 }
 
+static void
+every_schema_is_embedded_and_agrees_with_its_table(void **state)
+{
+    (void)state;
+    for_each_schema(check_table);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_field_and_named_type_has_a_doc),
         cmocka_unit_test(every_schema_is_a_record_of_our_namespace),
+        cmocka_unit_test(every_schema_is_embedded_and_agrees_with_its_table),
     };
     return cmocka_run_group_tests_name("schemas", tests, NULL, NULL);
 }

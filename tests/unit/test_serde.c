@@ -309,6 +309,31 @@ forgets_the_oldest_id_at_its_ceiling(void **state)
     assert_int_equal(registry.n_asked, SERDE_MAX_IDS + 2);
 }
 
+/* A field we don't have, whose type holds the one before it twice: 2^40 empty records. */
+static void
+ends_the_skipping_of_records_that_double_at_every_level(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf avsc = BUF_INIT;
+    buf_add_str(&avsc, "{\"type\":\"record\",\"name\":\"Point\",\"namespace\":\"t\","
+                       "\"fields\":[{\"name\":\"u\",\"type\":[\"null\"");
+    for (int i = 0; i < 40; i++) {
+        buf_addf(&avsc, ",{\"type\":\"record\",\"name\":\"R%d\",\"fields\":[", i);
+        for (int f = 0; i && f < 2; f++)
+            buf_addf(&avsc, "%s{\"name\":\"f%d\",\"type\":\"R%d\"}", f ? "," : "", f,
+                     i - 1);
+        buf_add_str(&avsc, "]}");
+    }
+    buf_add_str(&avsc, "]},{\"name\":\"name\",\"type\":\"string\"}]}");
+    struct registry registry = {.text = buf_text(&avsc)};
+    CLEANUP(serde_freep) struct serde *serde = serde_of(&registry);
+
+    struct err err = refusal(serde, SLICE("\0\0\0\0\7\x50\2p"));
+
+    assert_string_equal(err.code, "body_invalid");
+    assert_decodes(serde, SLICE("\0\0\0\0\7\x14\2p"), "p", -5);
+}
+
 static void
 names_the_stage_of_what_fails(void **state)
 {
@@ -358,6 +383,7 @@ main(void)
         cmocka_unit_test(asks_again_after_the_registry_could_not_answer),
         cmocka_unit_test(keeps_the_refusal_of_an_ids_schema),
         cmocka_unit_test(forgets_the_oldest_id_at_its_ceiling),
+        cmocka_unit_test(ends_the_skipping_of_records_that_double_at_every_level),
         cmocka_unit_test(names_the_stage_of_what_fails),
         cmocka_unit_test(refuses_a_type_whose_table_and_schema_disagree),
     };

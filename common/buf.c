@@ -26,6 +26,7 @@ buf_reset(struct buf *buf)
 {
     buf->len = 0;
     buf->failed = false;
+    buf->no_memory = false;
 }
 
 static size_t
@@ -49,6 +50,7 @@ buf_reserve(struct buf *buf, size_t len)
     char *data = realloc(buf->data, cap);
     if (!data) {
         buf->failed = true;
+        buf->no_memory = true;
         return false;
     }
     buf->data = data;
@@ -108,6 +110,8 @@ buf_check(const struct buf *buf, const char *what, struct err *err)
 {
     if (!buf->failed)
         return ERR_OK;
+    if (buf->no_memory)
+        return err_no_memory(err, what);
     return err_set(err, ERR_RECORD, "record_too_large", "%s is larger than %zu bytes",
                    what, ceiling(buf));
 }

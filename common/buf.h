@@ -22,6 +22,7 @@ struct buf {
     size_t cap;
     size_t max; /* 0: BUF_MAX_BYTES */
     bool failed;
+    bool no_memory; /* why it failed; else the ceiling */
 };
 
 #define BUF_INIT ((struct buf){0})

@@ -747,7 +747,8 @@ json_read(struct slice text, struct err *err)
                    JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL, &why);
     if (json)
         return json;
-    if (json_error_code(&why) == json_error_out_of_memory)
+    /* Out of memory, jansson says nothing at all, or takes a token for a broken one. */
+    if (!why.text[0])
         err_no_memory(err, "the JSON of a schema");
     else
         err_set(err, ERR_RECORD, "schema_invalid",

@@ -283,6 +283,8 @@ default_read(struct build *b, const struct draft *draft, size_t i, struct buf *b
     if (!value.at || value_write(b, &value, body))
         return ERR_RECORD;
     b->n_default_bytes += body->len;
+    if (body->no_memory)
+        return buf_check(body, "the default of a field", b->err);
     if (body->failed || b->n_default_bytes > SCHEMA_MAX_DEFAULT_BYTES)
         return schema_refuse(b, value.at, "more than %d bytes of defaults",
                              SCHEMA_MAX_DEFAULT_BYTES);

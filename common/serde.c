@@ -224,7 +224,10 @@ known_id_add(struct serde *serde, uint32_t id)
     return known;
 }
 
-/* An id means one text for ever, so a refusal of its schema is kept like a plan. */
+/*
+ * An id means one text for ever, so that it can't be read as ours is kept like a plan. A
+ * text that is no schema is not: a reader short of memory can take a good one for that.
+ */
 static enum err_kind
 refusal_keep(struct serde *serde, uint32_t id, const struct err *err)
 {
@@ -262,7 +265,9 @@ plan_make(struct serde *serde,
     if (kind)
         return kind;
     CLEANUP(schema_freep) struct schema *schema = schema_parse(text, err);
-    struct codec_plan *plan = schema ? codec_plan_new(serde->codec, schema, err) : NULL;
+    if (!schema)
+        return err_at(err, "decode");
+    struct codec_plan *plan = codec_plan_new(serde->codec, schema, err);
     if (!plan) {
         err_at(err, "decode");
         return refusal_keep(serde, id, err);

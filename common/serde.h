@@ -61,8 +61,8 @@ enum err_kind serde_encode(const struct serde *serde,
                            struct buf *out,
                            struct err *err);
 /*
- * Frame, plan (of an id: made at its first record, then kept, as is the refusal of a
- * schema that can't be read as ours), body. Codes of framing.h, stage "frame", ERR_RECORD
+ * Frame, plan (of an id: made at its first record, then kept, as is
+ * "schema_incompatible"), body. Codes of framing.h, stage "frame", ERR_RECORD
  * "schema_unknown" with the fingerprint or id among them; codes of schema.h and codec.h,
  * stage "decode". The source's ERR_RETRY is passed on and nothing is kept.
  */

@@ -89,6 +89,8 @@ static enum err_kind
 load(const struct program *program, struct program_call *call, struct err *err)
 {
     CLEANUP(config_file_done) struct config_file file = {0};
+    if (program->no_settings)
+        return ERR_OK;
     enum err_kind kind = config_find(call->fleet.config, &file, err);
     if (!kind && file.path)
         kind = config_read(call->options, file.path, err);

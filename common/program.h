@@ -20,7 +20,8 @@ struct program {
     const char *details;          /* further lines of --help; may be NULL */
     const struct option *options; /* its own table */
     size_t n_options;
-    void *settings; /* that the table fills */
+    void *settings;   /* that the table fills */
+    bool no_settings; /* flags only: neither the file nor the environment is read */
 };
 
 struct program_call {

@@ -19,5 +19,6 @@ const struct verb verb_version = {
     .name = "version",
     .usage = "[--features]",
     .summary = "Prints the version; with --features the libraries and what they can do.",
+    .no_settings = true,
     .run = run,
 };

@@ -89,6 +89,19 @@ print_slice(struct printer *printer, const char *at, bool is_text)
     return ERR_OK;
 }
 
+/*
+ * As many digits as every number of the type keeps: fewer are never shorter, as %g drops
+ * zeros at the end. Subnormal numbers keep fewer.
+ */
+static int
+sure_digits(double value, bool is_float)
+{
+    double least = is_float ? (double)FLT_MIN : DBL_MIN;
+    if (value != 0 && fabs(value) < least)
+        return 1;
+    return is_float ? FLT_DIG : DBL_DIG;
+}
+
 /* The shortest digits that read back as the same number, with a mark that it is real. */
 static void
 print_real(struct buf *out, double value, bool is_float)
@@ -101,7 +114,7 @@ print_real(struct buf *out, double value, bool is_float)
     }
     char text[40];
     int most = is_float ? 9 : 17;
-    for (int digits = is_float ? 6 : 15; digits <= most; digits++) {
+    for (int digits = sure_digits(value, is_float); digits <= most; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         double back = strtod(text, NULL);
         if (back == value || (is_float && (float)back == (float)value))

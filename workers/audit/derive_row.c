@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the bytes of one result to the row line and x. */
+#include "run.h"
+
+#include "cleanup.h"
+#include "digest.h"
+#include "text.h"
+
+#include <stdio.h>
+
+/* What one record may hold; beyond it no topic takes it anyway. */
+enum { LINE_MAX_BYTES = 16 * 1024 * 1024, FIRST_LINE_BYTES = 4096 };
+
+/* No value at all, or white space alone: "empty"; anything else: "unparseable". */
+static enum err_kind
+refuse(struct audit_answer *answer, const struct err *reason, struct err *err)
+{
+    if (strcmp(reason->code, "record_too_large") == 0)
+        return audit_full(err);
+    bool empty = strcmp(reason->code, "json_empty") == 0;
+    snprintf(answer->dead_reason, sizeof answer->dead_reason, "%s",
+             empty ? "empty" : "unparseable");
+    return ERR_OK;
+}
+
+static enum err_kind
+take_line(struct buf *line, struct arena *arena, struct slice *ret_text, struct err *err)
+{
+    if (buf_check(line, "the audit row", err))
+        return err->kind;
+    *ret_text = arena_copy(arena, buf_slice(line));
+    buf_reset(line);
+    return ret_text->data ? ERR_OK : audit_full(err);
+}
+
+static enum err_kind
+write_lines(const struct run *run,
+            const struct audit_parts *parts,
+            struct arena *arena,
+            struct audit_answer *answer,
+            struct err *err)
+{
+    CLEANUP(buf_done) struct buf line;
+    buf_init(&line, LINE_MAX_BYTES);
+    buf_reserve(&line, FIRST_LINE_BYTES);
+    row_write(run, parts, &line);
+    if (take_line(&line, arena, &answer->row, err))
+        return err->kind;
+    x_write(run, &line);
+    return take_line(&line, arena, &answer->x, err);
+}
+
+static bool
+has_a_year(const struct audit_parts *parts)
+{
+    return !parts->has_event_time || (parts->event_time_us >= AUDIT_MIN_TIME_US &&
+                                      parts->event_time_us <= AUDIT_MAX_TIME_US);
+}
+
+enum err_kind
+audit_row_derive(const struct audit_parts *parts,
+                 struct arena *arena,
+                 struct audit_answer *ret_answer,
+                 struct err *err)
+{
+    struct audit_answer answer = {0};
+    char sha256[DIGEST_HEX];
+    struct err reason;
+    if (!has_a_year(parts))
+        return err_set(err, ERR_RECORD, "tuning_event_malformed",
+                       "event time %lld us is outside the years 1 to 9999; send "
+                       "microseconds since 1970",
+                       (long long)parts->event_time_us);
+    digest_hex(parts->result, sha256);
+    memcpy(answer.src, sha256, AUDIT_SRC_DIGITS);
+    struct json *doc = arena_calloc(arena, 1, sizeof *doc);
+    struct run *run = arena_alloc(arena, sizeof *run);
+    if (!doc || !run)
+        return audit_full(err);
+    *ret_answer = answer;
+    if (json_read(doc, parts->result, arena, &reason))
+        return refuse(ret_answer, &reason, err);
+    struct json_value root = json_root(doc);
+    if (json_kind(root) != JSON_OBJECT) {
+        snprintf(ret_answer->dead_reason, sizeof ret_answer->dead_reason,
+                 "not_an_object:%s", json_kind_name(root));
+        return ERR_OK;
+    }
+    if (run_derive(parts, root, slice_of(sha256), run, err))
+        return err->kind;
+    ret_answer->run = run;
+    ret_answer->e2e_is_foreign = run->e2e_is_foreign;
+    ret_answer->run_key = text_scalar(arena, run->key);
+    if (!ret_answer->run_key.data)
+        return audit_full(err);
+    return write_lines(run, parts, arena, ret_answer, err);
+}

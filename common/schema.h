@@ -18,8 +18,15 @@ enum { SCHEMA_SHA256_BYTES = 32 };
 /*
  * Reads `text` (JSON). Refuses what the specification forbids: bad names, repeated
  * names, fields, symbols or branches, nested unions, defaults of the wrong type, a
- * fixed of negative size; and nesting or size above the limits in schema.c. NULL with
- * ERR_RECORD "schema_invalid" and the JSON path in the message.
+ * fixed of negative size; and what passes the ceilings of schema_tree.h. Attributes and
+ * logical types that it doesn't know are ignored. NULL with ERR_RECORD "schema_invalid"
+ * and the JSON path in the message, or ERR_FATAL "out_of_memory".
+ *
+ * Where the specification leaves room: the default of a union is a value of its first
+ * branch (1.12 takes any); a record's default may leave out fields that have their own;
+ * a bare name that the enclosing namespace lacks means the one without a namespace, as
+ * in Avro's Java library; digits in quotes are a size, as rule [INTEGERS] of the
+ * canonical form has it.
  */
 struct schema *schema_parse(struct slice text, struct err *err);
 void schema_free(struct schema *schema);

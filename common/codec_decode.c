@@ -11,6 +11,7 @@ struct reader {
     size_t depth_left;
     size_t items_left;
     struct err *err;
+    char nothing; /* where steps that skip would write */
 };
 
 static const char *refuse(const struct reader *reader,
@@ -59,81 +60,80 @@ bad_varint(const struct reader *reader, const struct op *op, const char *at)
     return invalid(reader, op, at, "the number is longer than 64 bits");
 }
 
-static inline const char *
-get_long(const struct reader *reader, const struct op *op, const char *at, int64_t *ret)
+/* Steps that run for every value: a call would cost more than most of them do. */
+#define HOT static inline __attribute__((always_inline))
+
+#define STORE(to, value)                                                                 \
+    do {                                                                                 \
+        __typeof__(value) stored_ = (value);                                             \
+        memcpy(to, &stored_, sizeof stored_);                                            \
+    } while (0)
+
+HOT struct varint
+get_long(const struct reader *reader, const struct op *op, const char *at)
 {
-    const char *next = varint_get(at, reader->end, ret);
-    return next ? next : bad_varint(reader, op, at);
+    struct varint number = varint_get(at, reader->end);
+    if (__builtin_expect(!number.next, 0))
+        bad_varint(reader, op, at);
+    return number;
 }
 
-static inline const char *
-get_int(const struct reader *reader, const struct op *op, const char *at, int32_t *ret)
+HOT struct varint
+get_int(const struct reader *reader, const struct op *op, const char *at)
 {
-    int64_t value = 0;
-    const char *next = get_long(reader, op, at, &value);
-    if (!next)
-        return NULL;
-    if (value != (int32_t)value || next - at > VARINT_INT_BYTES)
-        return invalid(reader, op, at, "the number is longer than 32 bits");
-    *ret = (int32_t)value;
-    return next;
+    struct varint number = get_long(reader, op, at);
+    bool fits =
+        number.value == (int32_t)number.value && number.next - at <= VARINT_INT_BYTES;
+    if (__builtin_expect(number.next && !fits, 0)) {
+        invalid(reader, op, at, "the number is longer than 32 bits");
+        number.next = NULL;
+    }
+    return number;
 }
 
 /* Steps over `len` bytes. */
-static inline const char *
+HOT const char *
 advance(const struct reader *reader, const struct op *op, const char *at, int64_t len)
 {
-    if ((uint64_t)len <= (uint64_t)(reader->end - at))
+    if (__builtin_expect((uint64_t)len <= (uint64_t)(reader->end - at), 1))
         return at + len;
     return len < 0 ? invalid(reader, op, at, "a length is negative")
                    : truncated(reader, op, at);
 }
 
-static inline const char *
+HOT const char *
 get_slice(const struct reader *reader,
           const struct op *op,
           const char *at,
           char *to,
           bool is_text)
 {
-    int64_t len = 0;
-    at = get_long(reader, op, at, &len);
-    const char *next = at ? advance(reader, op, at, len) : NULL;
-    if (!next)
+    struct varint len = get_long(reader, op, at);
+    if (!len.next)
         return NULL;
-    struct slice text = {at, (size_t)len};
-    if (is_text && !utf8_valid(text.data, text.len))
-        return invalid(reader, op, at, "the text is not UTF-8");
-    memcpy(to, &text, sizeof text);
-    return next;
+    struct slice text = {len.next, (size_t)len.value};
+    at = advance(reader, op, len.next, len.value);
+    if (!at)
+        return NULL;
+    if (is_text && !utf8_valid_within(text.data, text.len, reader->end))
+        return invalid(reader, op, text.data, "the text is not UTF-8");
+    STORE(to, text);
+    return at;
 }
 
-/* The index of a union with null; leaves the position of a value behind it, or sets
- * `*ret_null`. */
-static inline const char *
-get_opt(const struct reader *reader, const struct op *op, const char *at, bool *ret_null)
+/* The index of a union with null: 0 or 1. */
+HOT struct varint
+get_opt(const struct reader *reader, const struct op *op, const char *at)
 {
-    int64_t index = 0;
-    const char *next = get_long(reader, op, at, &index);
-    if (next && (uint64_t)index > 1)
-        return invalid(reader, op, at, "the union has no such branch");
-    *ret_null = index == op->null_index;
-    return next;
+    struct varint index = get_long(reader, op, at);
+    if (__builtin_expect(index.next && (uint64_t)index.value > 1, 0)) {
+        invalid(reader, op, at, "the union has no such branch");
+        index.next = NULL;
+    }
+    return index;
 }
 
-static inline const char *
-get_opt_slice(const struct reader *reader,
-              const struct op *op,
-              const char *at,
-              char *to,
-              bool is_text)
-{
-    bool is_null = false;
-    at = get_opt(reader, op, at, &is_null);
-    return at && !is_null ? get_slice(reader, op, at, to, is_text) : at;
-}
-
-static const char *
+HOT const char *
 get_bool(const struct reader *reader, const struct op *op, const char *at, char *to)
 {
     if (at == reader->end)
@@ -144,7 +144,7 @@ get_bool(const struct reader *reader, const struct op *op, const char *at, char 
     return at + 1;
 }
 
-static inline const char *
+HOT const char *
 get_fixed(const struct reader *reader,
           const struct op *op,
           const char *at,
@@ -157,13 +157,13 @@ get_fixed(const struct reader *reader,
     return at + len;
 }
 
-static const char *
+HOT const char *
 get_enum(const struct reader *reader, const struct op *op, const char *at, char *to)
 {
-    int32_t position = 0;
-    const char *next = get_int(reader, op, at, &position);
-    if (!next)
+    struct varint number = get_int(reader, op, at);
+    if (!number.next)
         return NULL;
+    int32_t position = (int32_t)number.value;
     if (position < 0 || (uint32_t)position >= op->n)
         return invalid(reader, op, at, "the enum has no such symbol");
     if (op->code == OP_ENUM_BY_NAME) {
@@ -172,36 +172,29 @@ get_enum(const struct reader *reader, const struct op *op, const char *at, char 
             return refuse(reader, op, at, "schema_incompatible",
                           "our enum lacks the writer's symbol and has no default");
     }
-    memcpy(to, &position, sizeof position);
-    return next;
+    STORE(to, position);
+    return number.next;
 }
 
 /* Numbers that the writer has narrower than we do. */
 static const char *
 get_promoted(const struct reader *reader, const struct op *op, const char *at, char *to)
 {
-    int64_t number = 0;
-    int32_t small = 0;
-    float real = 0;
-    const char *next;
     if (op->code == OP_FLOAT_TO_DOUBLE) {
-        next = get_fixed(reader, op, at, (char *)&real, sizeof real);
-    } else if (op->code == OP_LONG_TO_FLOAT || op->code == OP_LONG_TO_DOUBLE) {
-        next = get_long(reader, op, at, &number);
-    } else {
-        next = get_int(reader, op, at, &small);
-        number = small;
+        float real = 0;
+        at = get_fixed(reader, op, at, (char *)&real, sizeof real);
+        STORE(to, (double)real);
+        return at;
     }
-    double wide = op->code == OP_FLOAT_TO_DOUBLE ? (double)real : (double)number;
-    if (op->code == OP_INT_TO_LONG) {
-        memcpy(to, &number, sizeof number);
-    } else if (op->code == OP_INT_TO_FLOAT || op->code == OP_LONG_TO_FLOAT) {
-        real = (float)number;
-        memcpy(to, &real, sizeof real);
-    } else {
-        memcpy(to, &wide, sizeof wide);
-    }
-    return next;
+    bool is_long = op->code == OP_LONG_TO_FLOAT || op->code == OP_LONG_TO_DOUBLE;
+    struct varint number = is_long ? get_long(reader, op, at) : get_int(reader, op, at);
+    if (op->code == OP_INT_TO_LONG)
+        STORE(to, number.value);
+    else if (op->code == OP_INT_TO_FLOAT || op->code == OP_LONG_TO_FLOAT)
+        STORE(to, (float)number.value);
+    else
+        STORE(to, (double)number.value);
+    return number.next;
 }
 
 /* Head of a block of items: how many, and where it ends if it says so. */
@@ -210,27 +203,47 @@ struct block {
     const char *end; /* NULL: not said */
 };
 
+/* The length in bytes that a block of negative count has. */
 static const char *
+get_block_end(const struct reader *reader,
+              const struct op *op,
+              const char *at,
+              struct block *block)
+{
+    struct varint bytes = get_long(reader, op, at);
+    if (!bytes.next)
+        return NULL;
+    block->end = advance(reader, op, bytes.next, bytes.value);
+    return block->end ? bytes.next : NULL;
+}
+
+/* Whether `n` items of at least `least` bytes can lie in `room` bytes. */
+static inline bool
+has_bytes(uint64_t n, uint32_t least, size_t room)
+{
+    uint64_t need = 0;
+    return least == 0 || (!__builtin_mul_overflow(n, least, &need) && need <= room);
+}
+
+static inline const char *
 get_block(const struct reader *reader,
           const struct op *op,
           const char *at,
           struct block *ret)
 {
-    int64_t count = 0;
-    int64_t bytes = 0;
     const char *head = at;
-    at = get_long(reader, op, at, &count);
-    uint64_t n = count < 0 ? 0 - (uint64_t)count : (uint64_t)count;
-    *ret = (struct block){.n = (size_t)n};
-    if (at && count < 0) {
-        at = get_long(reader, op, at, &bytes);
-        ret->end = at ? advance(reader, op, at, bytes) : NULL;
-        if (!ret->end)
+    struct varint count = get_long(reader, op, at);
+    if (!(at = count.next))
+        return NULL;
+    uint64_t n = (uint64_t)count.value;
+    ret->end = NULL;
+    if (__builtin_expect(count.value < 0, 0)) {
+        n = 0 - n;
+        if (!(at = get_block_end(reader, op, at, ret)))
             return NULL;
     }
-    if (!at || n == 0)
-        return at;
-    if (op->least && n > (uint64_t)(reader->end - at) / op->least)
+    ret->n = (size_t)n;
+    if (!has_bytes(n, op->least, (size_t)(reader->end - at)))
         return refuse(reader, op, head, "body_truncated",
                       "the block counts more items than the body has bytes for");
     if (n > reader->items_left)
@@ -336,7 +349,8 @@ skip_list(struct reader *reader, const struct op *op, const char *at)
     struct block block = {0};
     while ((at = get_block(reader, op, at, &block)) && block.n) {
         reader->items_left -= block.n;
-        at = block.end ? block.end : run(reader, op->body->ops, NULL, 0, block.n, at);
+        at = block.end ? block.end
+                       : run(reader, op->body->ops, &reader->nothing, 0, block.n, at);
         if (!at)
             return NULL;
     }
@@ -354,7 +368,7 @@ call(struct reader *reader, const struct op *op, const char *at)
         return invalid(reader, op, at, "more records to skip than the codec's limit");
     reader->items_left--;
     reader->depth_left--;
-    at = run(reader, op->body->ops, NULL, 0, 1, at);
+    at = run(reader, op->body->ops, &reader->nothing, 0, 1, at);
     reader->depth_left++;
     return at;
 }
@@ -374,40 +388,27 @@ set_default(struct reader *reader, const struct op *op, char *base)
     return at != NULL;
 }
 
-static inline const char *
-get_branch(const struct reader *reader,
-           const struct op *op,
-           const char *at,
-           uint32_t *ret)
+HOT struct varint
+get_branch(const struct reader *reader, const struct op *op, const char *at)
 {
-    int64_t index = 0;
-    const char *next = get_long(reader, op, at, &index);
-    if (!next)
-        return NULL;
-    if ((uint64_t)index >= op->n)
-        return invalid(reader, op, at, "the union has no such branch");
-    *ret = op->branches[index].target;
-    return next;
+    struct varint index = get_long(reader, op, at);
+    if (__builtin_expect(index.next && (uint64_t)index.value >= op->n, 0)) {
+        invalid(reader, op, at, "the union has no such branch");
+        index.next = NULL;
+    }
+    return index;
 }
 
-static inline const char *
+static const char *
 skip_bytes(const struct reader *reader, const struct op *op, const char *at)
 {
-    int64_t len = 0;
-    at = get_long(reader, op, at, &len);
-    return at ? advance(reader, op, at, len) : NULL;
+    struct varint len = get_long(reader, op, at);
+    return len.next ? advance(reader, op, len.next, len.value) : NULL;
 }
-
-#define STORE(to, value)                                                                 \
-    do {                                                                                 \
-        __typeof__(value) stored_ = (value);                                             \
-        memcpy(to, &stored_, sizeof stored_);                                            \
-    } while (0)
 
 /*
  * Runs the steps once for each of `count` items that lie `stride` bytes apart and are
- * zeroed; returns the byte after them. Without a struct to fill (`base` NULL) only steps
- * that skip occur.
+ * zeroed; returns the byte after them. Steps that skip leave `base` alone.
  */
 static const char *
 run(struct reader *reader,
@@ -417,29 +418,28 @@ run(struct reader *reader,
     size_t count,
     const char *at)
 {
-    int64_t number = 0;
-    int32_t small = 0;
-    uint32_t target = 0;
-    bool is_null = false;
-    for (const struct op *op = ops; at; op++) {
-        char *to = base ? base + op->offset : NULL;
+    struct varint number;
+    for (const struct op *op = ops; __builtin_expect(at != NULL, 1); op++) {
+        char *to = base + op->offset;
         switch ((enum op_code)op->code) {
         case OP_END:
             if (--count == 0)
                 return at;
-            base = base ? base + stride : NULL;
+            base += stride;
             op = ops - 1;
             break;
         case OP_BOOLEAN:
             at = get_bool(reader, op, at, to);
             break;
         case OP_INT:
-            at = get_int(reader, op, at, &small);
-            STORE(to, small);
+            number = get_int(reader, op, at);
+            at = number.next;
+            STORE(to, (int32_t)number.value);
             break;
         case OP_LONG:
-            at = get_long(reader, op, at, &number);
-            STORE(to, number);
+            number = get_long(reader, op, at);
+            at = number.next;
+            STORE(to, number.value);
             break;
         case OP_FLOAT:
             at = get_fixed(reader, op, at, to, sizeof(float));
@@ -447,9 +447,21 @@ run(struct reader *reader,
         case OP_DOUBLE:
             at = get_fixed(reader, op, at, to, sizeof(double));
             break;
+        case OP_OPT_STRING:
+            number = get_opt(reader, op, at);
+            at = number.next;
+            if (!at || number.value == op->null_index)
+                break;
+            __attribute__((fallthrough));
         case OP_STRING:
             at = get_slice(reader, op, at, to, true);
             break;
+        case OP_OPT_BYTES:
+            number = get_opt(reader, op, at);
+            at = number.next;
+            if (!at || number.value == op->null_index)
+                break;
+            __attribute__((fallthrough));
         case OP_BYTES:
             at = get_slice(reader, op, at, to, false);
             break;
@@ -460,15 +472,10 @@ run(struct reader *reader,
         case OP_ENUM_BY_NAME:
             at = get_enum(reader, op, at, to);
             break;
-        case OP_OPT_STRING:
-            at = get_opt_slice(reader, op, at, to, true);
-            break;
-        case OP_OPT_BYTES:
-            at = get_opt_slice(reader, op, at, to, false);
-            break;
         case OP_OPT:
-            at = get_opt(reader, op, at, &is_null);
-            if (is_null)
+            number = get_opt(reader, op, at);
+            at = number.next;
+            if (number.value == op->null_index)
                 op = ops + op->jump - 1;
             else
                 STORE(to, (bool)true);
@@ -477,8 +484,10 @@ run(struct reader *reader,
             at = get_list(reader, op, at, to);
             break;
         case OP_UNION:
-            at = get_branch(reader, op, at, &target);
-            op = ops + target - 1;
+            number = get_branch(reader, op, at);
+            at = number.next;
+            if (at)
+                op = ops + op->branches[number.value].target - 1;
             break;
         case OP_JUMP:
             op = ops + op->jump - 1;
@@ -505,7 +514,7 @@ run(struct reader *reader,
             return refuse(reader, op, at, "schema_incompatible",
                           "the writer's value has no place in our schema");
         case OP_SKIP_VARINT:
-            at = get_long(reader, op, at, &number);
+            at = get_long(reader, op, at).next;
             break;
         case OP_SKIP_FIXED:
             at = advance(reader, op, at, op->n);
@@ -519,6 +528,8 @@ run(struct reader *reader,
         case OP_CALL:
             at = call(reader, op, at);
             break;
+        default:
+            __builtin_unreachable();
         }
     }
     return NULL;

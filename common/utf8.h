@@ -72,3 +72,49 @@ utf8_valid(const char *text, size_t len)
 {
     return utf8_is_ascii(text, len) || utf8_check(text, len);
 }
+
+/* The same for text that lies in a larger block, which goes on to `end`. */
+static inline __attribute__((always_inline)) bool
+utf8_valid_within(const char *text, size_t len, const char *end)
+{
+#ifdef __SSE2__
+    if (len <= sizeof(__m128i) && end - text >= (ptrdiff_t)sizeof(__m128i)) {
+        __m128i wide = _mm_loadu_si128((const __m128i *)(const void *)text);
+        uint32_t mask = (uint32_t)((UINT64_C(1) << len) - 1);
+        return !((uint32_t)_mm_movemask_epi8(wide) & mask) || utf8_check(text, len);
+    }
+#else
+    (void)end;
+#endif
+    return utf8_valid(text, len);
+}
+
+/* Copies text; whether it is well-formed. What was copied of other text is no matter. */
+static inline __attribute__((always_inline)) bool
+utf8_copy(char *to, const char *text, size_t len)
+{
+    if (len > 16 || len < 4) {
+        bool is_ascii = utf8_is_ascii(text, len);
+        if (len > 16)
+            memcpy(to, text, len);
+        else
+            for (size_t i = 0; i < len; i++)
+                to[i] = text[i];
+        return is_ascii || utf8_check(text, len);
+    }
+    uint64_t bits;
+    if (len >= 8) {
+        uint64_t first = utf8_load8(text);
+        uint64_t last = utf8_load8(text + len - 8);
+        memcpy(to, &first, sizeof first);
+        memcpy(to + len - 8, &last, sizeof last);
+        bits = first | last;
+    } else {
+        uint32_t first = utf8_load4(text);
+        uint32_t last = utf8_load4(text + len - 4);
+        memcpy(to, &first, sizeof first);
+        memcpy(to + len - 4, &last, sizeof last);
+        bits = first | last;
+    }
+    return !(bits & UTF8_HIGH_BITS) || utf8_check(text, len);
+}

@@ -7,6 +7,12 @@
 
 enum { VARINT_MAX_BYTES = 10, VARINT_INT_BYTES = 5 };
 
+/* A number read, and the byte after it; `next` NULL when it could not be read. */
+struct varint {
+    const char *next;
+    int64_t value;
+};
+
 /* Writes `value` (at most VARINT_MAX_BYTES) and returns the end. */
 static inline char *
 varint_put(char *at, int64_t value)
@@ -20,16 +26,20 @@ varint_put(char *at, int64_t value)
     return at;
 }
 
-/* Any length and every check; NULL when it does not end before `end` or is too long. */
-const char *varint_get_slow(const char *at, const char *end, int64_t *ret_value);
+static inline int64_t
+varint_unzigzag(uint64_t bits)
+{
+    return (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
+}
 
-/* Reads a value and returns the byte after it; NULL as varint_get_slow(). */
-static inline const char *
-varint_get(const char *at, const char *end, int64_t *ret_value)
+/* Any length, all checks. */
+struct varint varint_get_long(const char *at, const char *end);
+
+/* Reads a number that must end before `end` and be of 64 bits at most. */
+static inline __attribute__((always_inline)) struct varint
+varint_get(const char *at, const char *end)
 {
     if (__builtin_expect(at == end || (*at & 0x80), 0))
-        return varint_get_slow(at, end, ret_value);
-    unsigned bits = (unsigned char)*at;
-    *ret_value = (int64_t)(bits >> 1) ^ -(int64_t)(bits & 1);
-    return at + 1;
+        return varint_get_long(at, end);
+    return (struct varint){at + 1, varint_unzigzag((unsigned char)*at)};
 }

@@ -241,6 +241,9 @@ put_bytes(struct writer *writer, char *at, const void *data, size_t len)
     return at + len;
 }
 
+/* Steps that run for every value: a call would cost more than most of them do. */
+#define HOT static inline __attribute__((always_inline))
+
 /* Near the end of the room the exact length counts: the ceiling may lie there. */
 static char *
 put_long_slow(struct writer *writer, char *at, int64_t value)
@@ -249,45 +252,25 @@ put_long_slow(struct writer *writer, char *at, int64_t value)
     return put_bytes(writer, at, bytes, (size_t)(varint_put(bytes, value) - bytes));
 }
 
-static inline char *
+HOT char *
 put_long(struct writer *writer, char *at, int64_t value)
 {
-    if (writer->end - at < VARINT_MAX_BYTES)
+    if (__builtin_expect(writer->end - at < VARINT_MAX_BYTES, 0))
         return put_long_slow(writer, at, value);
     return varint_put(at, value);
 }
 
-/* 16 bytes at a time where source and room allow, as most texts are short. */
-static inline void
-copy_short(char *to, const char *from, size_t len)
+HOT char *
+put_fixed(struct writer *writer, char *at, const char *from, size_t len)
 {
-    if (len >= 16) {
-        memcpy(to, from, len);
-        return;
-    }
-    if (len >= 8) {
-        uint64_t first = utf8_load8(from);
-        uint64_t last = utf8_load8(from + len - 8);
-        memcpy(to, &first, sizeof first);
-        memcpy(to + len - 8, &last, sizeof last);
-        return;
-    }
-    for (size_t i = 0; i < len; i++)
-        to[i] = from[i];
+    if (__builtin_expect((size_t)(writer->end - at) < len, 0))
+        return put_bytes(writer, at, from, len);
+    memcpy(at, from, len);
+    return at + len;
 }
 
-static inline char *
-put_slice(struct writer *writer, char *at, struct slice text)
-{
-    at = put_long(writer, at, (int64_t)text.len);
-    if (!at || text.len > (size_t)(writer->end - at))
-        return at ? put_bytes(writer, at, text.data, text.len) : NULL;
-    copy_short(at, text.data, text.len);
-    return at + text.len;
-}
-
-static inline char *
-put_checked_slice(
+static char *
+put_slice_slow(
     struct writer *writer, const struct op *op, char *at, struct slice text, bool is_text)
 {
     if (!text.data)
@@ -296,25 +279,36 @@ put_checked_slice(
         return refuse(writer, op, "it is too long");
     if (is_text && !utf8_valid(text.data, text.len))
         return refuse(writer, op, "it is not UTF-8");
-    return put_slice(writer, at, text);
+    at = put_long_slow(writer, at, (int64_t)text.len);
+    return at ? put_bytes(writer, at, text.data, text.len) : NULL;
 }
 
-static inline char *
-put_opt_slice(
+/* The room is what the buffer has left, so a text that fits is no longer than that. */
+HOT char *
+put_slice(
     struct writer *writer, const struct op *op, char *at, struct slice text, bool is_text)
 {
-    at = put_long(writer, at, text.data ? 1 - op->null_index : op->null_index);
-    return at && text.data ? put_checked_slice(writer, op, at, text, is_text) : at;
+    size_t room = (size_t)(writer->end - at);
+    if (__builtin_expect(!text.data || room < VARINT_MAX_BYTES ||
+                             text.len > room - VARINT_MAX_BYTES,
+                         0))
+        return put_slice_slow(writer, op, at, text, is_text);
+    at = varint_put(at, (int64_t)text.len);
+    if (!is_text)
+        memcpy(at, text.data, text.len);
+    else if (!utf8_copy(at, text.data, text.len))
+        return refuse(writer, op, "it is not UTF-8");
+    return at + text.len;
 }
 
-static inline char *
+HOT char *
 put_bool(struct writer *writer, char *at, uint8_t value)
 {
     char byte = value != 0;
-    return put_bytes(writer, at, &byte, 1);
+    return put_fixed(writer, at, &byte, 1);
 }
 
-static char *
+HOT char *
 put_enum(struct writer *writer, const struct op *op, char *at, int32_t position)
 {
     if (position < 0 || (uint32_t)position >= op->n)
@@ -351,7 +345,8 @@ run(struct writer *writer,
     char *at)
 {
     const struct op_branch *branch;
-    for (const struct op *op = ops; at; op++) {
+    struct slice text;
+    for (const struct op *op = ops; __builtin_expect(at != NULL, 1); op++) {
         const char *from = base + op->offset;
         switch ((enum op_code)op->code) {
         case OP_END:
@@ -370,28 +365,28 @@ run(struct writer *writer,
             at = put_long(writer, at, LOAD(int64_t, from));
             break;
         case OP_FLOAT:
-            at = put_bytes(writer, at, from, sizeof(float));
+            at = put_fixed(writer, at, from, sizeof(float));
             break;
         case OP_DOUBLE:
-            at = put_bytes(writer, at, from, sizeof(double));
+            at = put_fixed(writer, at, from, sizeof(double));
+            break;
+        case OP_OPT_STRING:
+        case OP_OPT_BYTES:
+            text = LOAD(struct slice, from);
+            at = put_long(writer, at, text.data ? 1 - op->null_index : op->null_index);
+            if (at && text.data)
+                at = put_slice(writer, op, at, text, op->code == OP_OPT_STRING);
             break;
         case OP_STRING:
-            at = put_checked_slice(writer, op, at, LOAD(struct slice, from), true);
-            break;
         case OP_BYTES:
-            at = put_checked_slice(writer, op, at, LOAD(struct slice, from), false);
+            at = put_slice(writer, op, at, LOAD(struct slice, from),
+                           op->code == OP_STRING);
             break;
         case OP_FIXED:
-            at = put_bytes(writer, at, from, op->n);
+            at = put_fixed(writer, at, from, op->n);
             break;
         case OP_ENUM:
             at = put_enum(writer, op, at, LOAD(int32_t, from));
-            break;
-        case OP_OPT_STRING:
-            at = put_opt_slice(writer, op, at, LOAD(struct slice, from), true);
-            break;
-        case OP_OPT_BYTES:
-            at = put_opt_slice(writer, op, at, LOAD(struct slice, from), false);
             break;
         case OP_OPT:
             if (LOAD(uint8_t, from)) {

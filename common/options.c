@@ -585,7 +585,8 @@ set_variable(struct options *options,
     if (!from_file)
         target = slice_of(name);
     setting = find_variable(options, target);
-    bool kafka = strncmp(name, KAFKA_PREFIX, sizeof KAFKA_PREFIX - 1) == 0;
+    bool kafka = target.len >= sizeof KAFKA_PREFIX - 1 &&
+                 memcmp(target.data, KAFKA_PREFIX, sizeof KAFKA_PREFIX - 1) == 0;
     if (!setting && !kafka)
         return is_foreign_variable(options, name) ? ERR_OK
                                                   : refuse_variable(options, name, err);

@@ -281,6 +281,9 @@ reads_values_from_files(void **state)
     assert_int_equal(from_variable(f, "HEDDLE_KAFKA_SASL_PASSWORD_FILE=/secret"), ERR_OK);
     assert_string_equal(options_properties(f->options, &n)[0].name, "sasl.password");
     assert_string_equal(options_properties(f->options, &n)[0].value, "s3cr3t");
+    assert_int_equal(from_variable(f, "HEDDLE_KAFKA_FILE=/secret"), ERR_FATAL);
+    assert_int_equal(from_variable(f, "HEDDLE_KAFKA__FILE=/secret"), ERR_FATAL);
+    assert_int_equal(from_variable(f, "HEDDLE__FILE=/secret"), ERR_FATAL);
     assert_int_equal(from_file(f, "heddle", "token", "@file:/missing"), ERR_FATAL);
     assert_string_equal(f->err.code, "config_unreadable");
     assert_int_equal(from_file(f, "heddle", "token", "@file:/nul"), ERR_FATAL);

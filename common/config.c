@@ -17,7 +17,7 @@
 #include "ini.h"
 
 /* How long the embedded broker has to take a connection; it is on this machine. */
-enum { DEV_PROBE_MS = 500, BROKERS_PROBED = 8 };
+enum { DEV_PROBE_MS = 500, BROKERS_PROBED = 8, ADDRESS_BYTES = 512 };
 
 static const char here_path[] = "./heddle.ini";
 static const char system_path[] = "/etc/heddle/heddle.ini";
@@ -245,15 +245,16 @@ broker_answers(char *address, int timeout_ms)
 bool
 config_brokers_answer(const char *brokers, int timeout_ms)
 {
-    CLEANUP(free_text) char *copy = strdup(brokers);
-    char *rest = copy;
+    char address[ADDRESS_BYTES];
     bool answers = false;
-    for (int i = 0; copy && !answers && i < BROKERS_PROBED; i++) {
-        char *address = strtok_r(i ? NULL : copy, ", ", &rest);
-        if (!address)
-            break;
-        char *scheme = strstr(address, "://");
-        answers = broker_answers(scheme ? scheme + 3 : address, timeout_ms);
+    for (int i = 0; !answers && *brokers && i < BROKERS_PROBED; i++) {
+        brokers += strspn(brokers, ", ");
+        size_t len = strcspn(brokers, ", ");
+        snprintf(address, sizeof address, "%.*s", (int)len, brokers);
+        const char *scheme = strstr(address, "://");
+        char *start = address + (scheme ? scheme + 3 - address : 0);
+        answers = broker_answers(start, timeout_ms);
+        brokers += len;
     }
     return answers;
 }

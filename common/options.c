@@ -16,8 +16,6 @@ struct source {
     enum exit_code exit_code;
 };
 
-CLEANUP_DEFINE(struct options, options_free);
-
 /* --- the table ------------------------------------------------------------------- */
 
 static const char *
@@ -119,6 +117,19 @@ part_clashing_flags(struct options *options, struct err *err)
     return ERR_OK;
 }
 
+static enum err_kind
+add_tables(struct options *options,
+           const struct option_table *tables,
+           size_t n_tables,
+           struct err *err)
+{
+    for (size_t t = 0; t < n_tables; t++)
+        for (size_t i = 0; i < tables[t].n_rows; i++)
+            if (add_setting(options, &tables[t].rows[i], t, tables[t].target, err))
+                return ERR_FATAL;
+    return part_clashing_flags(options, err);
+}
+
 struct options *
 options_new(const struct option_table *tables,
             size_t n_tables,
@@ -126,22 +137,17 @@ options_new(const struct option_table *tables,
             void *state,
             struct err *err)
 {
-    CLEANUP(options_freep) struct options *options = calloc(1, sizeof *options);
+    struct options *options = calloc(1, sizeof *options);
     if (!options) {
         err_no_memory(err, "the settings");
         return NULL;
     }
     options->read_file = read_file;
     options->state = state;
-    for (size_t t = 0; t < n_tables; t++)
-        for (size_t i = 0; i < tables[t].n_rows; i++)
-            if (add_setting(options, &tables[t].rows[i], t, tables[t].target, err))
-                return NULL;
-    if (part_clashing_flags(options, err))
-        return NULL;
-    struct options *made = options;
-    options = NULL;
-    return made;
+    if (!add_tables(options, tables, n_tables, err))
+        return options;
+    options_free(options);
+    return NULL;
 }
 
 void
@@ -642,12 +648,18 @@ is_switch(const struct setting *setting)
     return setting->row->type == OPTION_FLAG || setting->row->type == OPTION_BOOL;
 }
 
+static bool
+is_name(const char *name, struct slice word)
+{
+    return strncmp(name, word.data, word.len) == 0 && name[word.len] == '\0';
+}
+
 static struct setting *
-find_flag(struct options *options, struct slice name)
+find_flag(struct options *options, struct slice word)
 {
     for (size_t i = 0; i < options->n_settings; i++)
-        if (slice_is(name, options->settings[i].flag) ||
-            slice_is(name, options->settings[i].long_flag))
+        if (is_name(options->settings[i].flag, word) ||
+            is_name(options->settings[i].long_flag, word))
             return &options->settings[i];
     return NULL;
 }
@@ -735,28 +747,40 @@ find_letter(struct options *options, char letter)
     return NULL;
 }
 
+/* The argument of a letter: what stands behind it, else the next word. */
+static enum err_kind
+set_letter(struct options *options,
+           struct arguments *arguments,
+           const char *letter,
+           struct err *err)
+{
+    char flag[3] = {'-', *letter, '\0'};
+    struct setting *setting = find_letter(options, *letter);
+    const char *value = letter + 1;
+    if (*value == '\0' && take_argument(arguments, flag, &value, err))
+        return err ? err->kind : ERR_FATAL;
+    if (*letter == 'X')
+        return set_property_flag(options, value, err);
+    return set_value(options, setting, (struct source){ORIGIN_FLAG, flag, EXIT_USAGE},
+                     value, err);
+}
+
 /* -q, -bLIST, -b LIST, -X a=b; switches may share a dash. */
 static enum err_kind
 set_letters(struct options *options, struct arguments *arguments, struct err *err)
 {
     const char *letters = arguments->argv[arguments->next++] + 1;
     for (; *letters; letters++) {
-        char flag[3] = {'-', *letters, '\0'};
         struct setting *setting = find_letter(options, *letters);
         if (!setting && *letters != 'X')
             return err_fatal(err, EXIT_USAGE, "unknown_flag",
                              "-%c is no flag here; --help lists them", *letters);
-        bool last = letters[1] == '\0';
-        const char *value = letters + 1;
-        bool on = setting && is_switch(setting);
-        if (on)
-            value = "yes";
-        else if (last && take_argument(arguments, flag, &value, err))
-            return err ? err->kind : ERR_FATAL;
+        if (!setting || !is_switch(setting))
+            return set_letter(options, arguments, letters, err);
+        char flag[3] = {'-', *letters, '\0'};
         struct source source = {ORIGIN_FLAG, flag, EXIT_USAGE};
-        enum err_kind kind = setting ? set_value(options, setting, source, value, err)
-                                     : set_property_flag(options, value, err);
-        if (kind || !on)
+        enum err_kind kind = set_value(options, setting, source, "yes", err);
+        if (kind)
             return kind;
     }
     return ERR_OK;

@@ -5,7 +5,6 @@
 #include "options_table.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 /* Width of a line of --help, and the column at which the explanation starts. */
 enum { HELP_WIDTH = 88, HELP_COLUMN = 30 };
@@ -133,27 +132,34 @@ add_manual_text(struct buf *out, const char *sentences)
     }
 }
 
+static void
+add_manual_flag(struct buf *out, const struct option *row)
+{
+    buf_add_str(out, ".It ");
+    if (row->letter)
+        buf_addf(out, "Fl %c , ", row->letter);
+    buf_add_str(out, "Fl \\-");
+    if (row->traits & OPTION_LONG_FLAG)
+        buf_addf(out, "%s-", row->section);
+    for (const char *c = row->name; *c; c++) {
+        bool dash = *c == '_' || *c == '.';
+        buf_add(out, dash ? "-" : c, 1);
+    }
+    if (!is_switch(row))
+        buf_addf(out, " Ar %s", argument_name(row));
+    buf_add_byte(out, '\n');
+}
+
 void
 options_manual(const struct option *rows, size_t n_rows, struct buf *out)
 {
     buf_add_str(out, ".Bl -tag -width Ds\n");
     for (size_t i = 0; i < n_rows; i++) {
-        const struct option *row = &rows[i];
-        buf_add_str(out, ".It ");
-        if (row->letter)
-            buf_addf(out, "Fl %c , ", row->letter);
-        buf_add_str(out, "Fl \\-");
-        if (row->traits & OPTION_LONG_FLAG)
-            buf_addf(out, "%s-", row->section);
-        for (const char *c = row->name; *c; c++)
-            buf_add_byte(out, *c == '_' || *c == '.' ? '-' : *c);
-        if (!is_switch(row))
-            buf_addf(out, " Ar %s", argument_name(row));
-        buf_add_byte(out, '\n');
-        add_manual_text(out, row->help);
-        if (row->value && row->type != OPTION_FLAG) {
+        add_manual_flag(out, &rows[i]);
+        add_manual_text(out, rows[i].help);
+        if (rows[i].value && rows[i].type != OPTION_FLAG) {
             buf_add_str(out, "\nDefault: ");
-            add_manual_text(out, row->value);
+            add_manual_text(out, rows[i].value);
             buf_add_byte(out, '.');
         }
         buf_add_byte(out, '\n');
@@ -218,26 +224,29 @@ options_print(const struct options *options, struct buf *out)
     }
 }
 
-static int
-by_name(const void *a, const void *b)
+/* The first setting of derive by name that comes after `before`. */
+static const struct setting *
+next_derive(const struct options *options, const struct setting *before)
 {
-    const struct setting *const *left = a;
-    const struct setting *const *right = b;
-    return strcmp((*left)->name, (*right)->name);
+    const struct setting *next = NULL;
+    for (size_t i = 0; i < options->n_settings; i++) {
+        const struct setting *setting = &options->settings[i];
+        if (!(setting->row->traits & OPTION_DERIVE) ||
+            (before && strcmp(setting->name, before->name) <= 0))
+            continue;
+        if (!next || strcmp(setting->name, next->name) < 0)
+            next = setting;
+    }
+    return next;
 }
 
 void
 options_derive_lines(const struct options *options, struct buf *out)
 {
-    const struct setting *derive[OPTIONS_SETTINGS];
-    size_t n = 0;
-    for (size_t i = 0; i < options->n_settings; i++)
-        if (options->settings[i].row->traits & OPTION_DERIVE)
-            derive[n++] = &options->settings[i];
-    qsort(derive, n, sizeof *derive, by_name);
-    for (size_t i = 0; i < n; i++) {
-        buf_addf(out, "%s=", derive[i]->name);
-        option_value_canonical(derive[i]->row, derive[i]->value, out);
+    const struct setting *setting = next_derive(options, NULL);
+    for (; setting; setting = next_derive(options, setting)) {
+        buf_addf(out, "%s=", setting->name);
+        option_value_canonical(setting->row, setting->value, out);
         buf_add_byte(out, '\n');
     }
 }

@@ -208,7 +208,9 @@ static void
 falls_back_to_the_home_folder(void **state)
 {
     struct fixture *f = *state;
-    char *home = strdup(getenv("HOME") ? getenv("HOME") : "/");
+    const char *before = getenv("HOME");
+    char home[256];
+    snprintf(home, sizeof home, "%s", before ? before : "/");
     setenv("HOME", "/home/of", 1);
     setenv("XDG_STATE_HOME", "relative", 1);
 
@@ -220,7 +222,6 @@ falls_back_to_the_home_folder(void **state)
     assert_null(config_state_dir(NULL, NULL, false, &f->err));
     assert_string_equal(f->err.code, "state_dir_unusable");
     setenv("HOME", home, 1);
-    free(home);
 }
 
 static void

@@ -15,7 +15,7 @@
 #include "topics.h"
 
 enum {
-    OPEN_TIMEOUT_MS = 15000,
+    OPEN_TIMEOUT_MS = 10000,
     POLL_MS = 500,
     STALL_LIMIT_MS = 60000, /* without a record before the end */
     MAX_REPORTS = 20,       /* unreadable records that are named one by one */

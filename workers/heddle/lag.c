@@ -9,7 +9,7 @@
 #include "lag_print.h"
 #include "topics.h"
 
-enum { TIMEOUT_MS = 15000 };
+enum { TIMEOUT_MS = 10000 };
 
 enum output { OUTPUT_TABLE, OUTPUT_JSON };
 

@@ -18,7 +18,7 @@
 #include "warning.h"
 
 enum {
-    OPEN_TIMEOUT_MS = 15000,
+    OPEN_TIMEOUT_MS = 10000,
     POLL_MS = 250,
     LINE_BYTES = 256 << 20, /* a value of 17 MiB, escaped six to one, and room */
     FILTERS_MAX = 16,
@@ -292,7 +292,11 @@ run(const struct program_call *call, struct err *err)
     struct topic_reader *reader = topic_reader_new(
         &kafka, topic, settings.from == FROM_START ? TOPIC_FROM_START : TOPIC_FROM_END,
         OPEN_TIMEOUT_MS, err);
-    if (!reader || follow(&tap, reader, err))
+    if (!reader)
+        return EXIT_INTERNAL;
+    if (settings.from == FROM_END && !settings.until_end)
+        fprintf(stderr, "heddle tap: waiting for what comes on %s; Ctrl-C ends\n", topic);
+    if (follow(&tap, reader, err))
         return EXIT_INTERNAL;
     return tap.n_bad ? EXIT_NEGATIVE : EXIT_OK;
 }

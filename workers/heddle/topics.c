@@ -6,7 +6,7 @@
 #include "kafka.h"
 #include "topics_plan.h"
 
-enum { TIMEOUT_MS = 15000 };
+enum { TIMEOUT_MS = 10000 };
 
 static int
 print_plan(const struct cluster_info *cluster, struct err *err)

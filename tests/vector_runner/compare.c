@@ -4,7 +4,7 @@
 
 #include "cleanup.h"
 
-enum { SHOWN_BYTES = 400, MAX_LEVELS = 512 };
+enum { SHOWN_BYTES = 400 };
 
 /* A level of both values on the way to the difference. */
 struct level {
@@ -129,7 +129,8 @@ values_equal(struct json_value want,
              struct buf *where)
 {
     CLEANUP(buf_done) struct buf path = BUF_INIT;
-    struct level *levels = arena_alloc(arena, MAX_LEVELS * sizeof *levels);
+    size_t max_levels = json_depth(want);
+    struct level *levels = arena_calloc(arena, max_levels, sizeof *levels);
     size_t n = 0;
     do {
         enum json_kind kind = json_kind(want);
@@ -138,8 +139,8 @@ values_equal(struct json_value want,
             return differ(where, &path, want, got);
         if (!container)
             continue;
-        if (!levels || n == MAX_LEVELS) {
-            buf_add_str(where, "nested too deep to compare");
+        if (!levels || n == max_levels) {
+            buf_add_str(where, "no memory to compare what is nested so deep");
             return false;
         }
         /* Extra members would go unseen: every expected one has its match. */

@@ -16,7 +16,7 @@ path_write(struct place place, struct buf *out)
 {
     if (place.entry >= 0)
         buf_addf(out, "tuners_run[%lld]", (long long)place.entry);
-    if (place.entry >= 0 && place.name.len)
+    if (place.entry >= 0 && place.name.data)
         buf_add_byte(out, '.');
     buf_add_slice(out, place.name);
 }

@@ -33,8 +33,8 @@ struct carried {
 
 /* Where a value stands, for the notes: `name`, "tuners_run[entry]" or both. */
 struct place {
-    int64_t entry; /* -1: not in an entry */
-    struct slice name;
+    int64_t entry;     /* -1: not in an entry */
+    struct slice name; /* null: the entry itself */
 };
 
 #define PLACE(literal)          ((struct place){-1, SLICE(literal)})

@@ -214,8 +214,8 @@ read_entry(struct json_value entry,
         struct misfit *misfit = &tuners->misfits[tuners->n_misfits++];
         misfit->index = index;
         misfit->type = json_kind_name(entry);
-        return carry_capped(entry, ENTRY_PLACE((int64_t)index, ""), notes, &misfit->value,
-                            err);
+        struct place place = {(int64_t)index, {NULL, 0}};
+        return carry_capped(entry, place, notes, &misfit->value, err);
     }
     struct tuner *tuner = &tuners->items[tuners->n++];
     tuner->index = index;

@@ -26,6 +26,7 @@ struct worker_context {
     const struct provenance
         *provenance; /* worker, version, config_sha256, generation; no inputs */
     const struct schema_source *schemas; /* NULL without a registry */
+    struct option_list claim_roots;      /* setting claim.roots */
 };
 
 struct worker {

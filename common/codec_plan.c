@@ -687,6 +687,7 @@ resolve_into_union(struct planner *planner,
     size_t at = 0;
     if (!add(planner, program, OP_SET_TAG, base + row->offset, &at))
         return false;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): add() made room for it */
     program->ops[at].tag = row->of[i].tag;
     return resolve_plain(planner, program, writer, &row->of[i], node->branches[i],
                          base + row->offset);

@@ -100,7 +100,7 @@ reads_what_was_sent_up_to_the_end(void **state)
         assert_int_equal(err.kind, ERR_OK);
         if (!in)
             continue;
-        int i = atoi(in->key.data + 1);
+        int i = (int)strtol(in->key.data + 1, NULL, 10);
         n++;
         assert_int_equal(in->timestamp_ms, 1000 + i);
         assert_true(i == 0 ? !in->value.data : slice_equal(in->value, SLICE("a\0b")));

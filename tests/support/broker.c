@@ -35,7 +35,8 @@ broker_start(struct broker *broker, int port, const char *const *extra_topics)
         process_wait_line(&process, "ready", line, sizeof line, START_TIMEOUT_MS);
     process_close(&process);
     const char *colon = strrchr(broker->bootstrap, ':');
-    if (!ready || !colon || sscanf(colon, ":%d", &broker->port) != 1) {
+    broker->port = colon ? (int)strtol(colon + 1, NULL, 10) : 0;
+    if (!ready || broker->port <= 0) {
         fprintf(stderr, "the embedded broker did not come up\n");
         broker_stop(broker);
         return false;

@@ -210,9 +210,9 @@ broker_path(char path[static PATH_BYTES])
     path[n > 0 ? n : 0] = '\0';
     char *slash = strrchr(path, '/');
     if (slash)
-        strcpy(slash + 1, BROKER_PROGRAM);
+        memcpy(slash + 1, BROKER_PROGRAM, sizeof BROKER_PROGRAM);
     if (!slash || access(path, X_OK) != 0)
-        strcpy(path, BROKER_PROGRAM);
+        memcpy(path, BROKER_PROGRAM, sizeof BROKER_PROGRAM);
 }
 
 /* In the child: a session of its own, so that it outlives the terminal. */
@@ -242,6 +242,7 @@ become_broker(const char *path, const char *dir, int ready_fd)
 static int
 wait_until_ready(int fd)
 {
+    static const char bootstrap[] = "bootstrap 127.0.0.1:";
     char text[LINE_BYTES];
     size_t len = 0;
     int64_t deadline = clock_monotonic_ms() + START_TIMEOUT_MS;
@@ -255,10 +256,9 @@ wait_until_ready(int fd)
             return 0;
         len += (size_t)n;
         text[len] = '\0';
-        int port = 0;
         if (strstr(text, "\nready\n") &&
-            sscanf(text, "bootstrap 127.0.0.1:%d", &port) == 1)
-            return port;
+            strncmp(text, bootstrap, sizeof bootstrap - 1) == 0)
+            return (int)strtol(text + sizeof bootstrap - 1, NULL, 10);
     }
 }
 

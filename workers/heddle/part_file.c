@@ -16,7 +16,7 @@ enum { PIECE_BYTES = 64 * 1024 };
 CLEANUP_DEFINE(struct digest, digest_free);
 
 static void
-closep(int *fd)
+closep(const int *fd)
 {
     if (*fd >= 0)
         close(*fd);

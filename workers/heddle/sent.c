@@ -53,6 +53,7 @@ make_key(char kind, const char *text, char key[KEY_MAX])
     size_t len = strlen(text);
     key[0] = kind;
     if (len <= KEY_MAX - 1) {
+        /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a key is no string */
         memcpy(key + 1, text, len);
         return len + 1;
     }
@@ -95,6 +96,20 @@ get(struct sent *sent,
     return ERR_OK;
 }
 
+/* "SIZE MTIME_NS INODE SHA256". */
+static bool
+parse_file(const char *value, struct sent_file *ret_file)
+{
+    char *end = NULL;
+    ret_file->size = strtoll(value, &end, 10);
+    ret_file->mtime_ns = strtoll(end, &end, 10);
+    ret_file->inode = strtoull(end, &end, 10);
+    if (*end != ' ' || strlen(end + 1) != DIGEST_HEX - 1)
+        return false;
+    memcpy(ret_file->sha256, end + 1, DIGEST_HEX);
+    return true;
+}
+
 enum err_kind
 sent_get_file(struct sent *sent,
               const char *path,
@@ -103,19 +118,12 @@ sent_get_file(struct sent *sent,
               struct err *err)
 {
     char value[VALUE_MAX];
-    long long size, mtime_ns;
-    unsigned long long inode;
     if (get(sent, 'F', path, value, ret_found, err))
         return err->kind;
     if (!*ret_found)
         return ERR_OK;
-    struct sent_file file = {0};
-    if (sscanf(value, "%lld %lld %llu %64s", &size, &mtime_ns, &inode, file.sha256) != 4)
+    if (!parse_file(value, ret_file))
         *ret_found = false; /* of another version: as if never sent */
-    file.size = size;
-    file.mtime_ns = mtime_ns;
-    file.inode = inode;
-    *ret_file = file;
     return ERR_OK;
 }
 

@@ -16,8 +16,10 @@ add_base64(struct buf *out, struct slice bytes)
         uint32_t group = 0;
         for (size_t k = 0; k < 3; k++)
             group = group << 8 | (k < n ? (unsigned char)bytes.data[i + k] : 0);
-        for (size_t k = 0; k < 4; k++)
-            buf_add_byte(out, k <= n ? digits[group >> (18 - 6 * k) & 63] : '=');
+        for (size_t k = 0; k < 4; k++) {
+            char digit = digits[group >> (18 - 6 * k) & 63];
+            buf_add_byte(out, (char)(k <= n ? digit : '='));
+        }
     }
 }
 

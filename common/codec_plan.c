@@ -5,6 +5,8 @@
  */
 #include "codec_program.h"
 
+#include "schema_match.h"
+
 #include <stdlib.h>
 
 /* An item's steps, compiled once however often it is met: schemas may hold themselves. */
@@ -26,9 +28,6 @@ struct planner {
     size_t n_ops;
     struct err *err; /* never NULL */
 };
-
-/* How well a writer's type fits one of ours. */
-enum fit { FIT_NONE, FIT_PROMOTED, FIT_NAMED, FIT_EXACT };
 
 static bool resolve(struct planner *planner,
                     struct program *program,
@@ -97,85 +96,6 @@ add(struct planner *planner,
     if (ret_at)
         *ret_at = at;
     return true;
-}
-
-/* ---- Matching -------------------------------------------------------------------- */
-
-static const char *
-base_name(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
-/* Names match whole, by their last part, or by one of our aliases. */
-static enum fit
-fit_names(const struct schema_node *writer, const struct schema_node *node)
-{
-    if (strcmp(writer->name, node->name) == 0)
-        return FIT_EXACT;
-    if (strcmp(writer->base_name, node->base_name) == 0)
-        return FIT_NAMED;
-    for (size_t i = 0; i < node->n_aliases; i++)
-        if (strcmp(writer->base_name, base_name(node->aliases[i])) == 0)
-            return FIT_NAMED;
-    return FIT_NONE;
-}
-
-static bool
-is_promoted(enum schema_type writer, enum schema_type ours)
-{
-    switch (ours) {
-    case SCHEMA_LONG:
-        return writer == SCHEMA_INT;
-    case SCHEMA_FLOAT:
-        return writer == SCHEMA_INT || writer == SCHEMA_LONG;
-    case SCHEMA_DOUBLE:
-        return writer == SCHEMA_INT || writer == SCHEMA_LONG || writer == SCHEMA_FLOAT;
-    case SCHEMA_STRING:
-        return writer == SCHEMA_BYTES;
-    case SCHEMA_BYTES:
-        return writer == SCHEMA_STRING;
-    case SCHEMA_NULL:
-    case SCHEMA_BOOLEAN:
-    case SCHEMA_INT:
-    case SCHEMA_FIXED:
-    case SCHEMA_ENUM:
-    case SCHEMA_RECORD:
-    case SCHEMA_ARRAY:
-    case SCHEMA_MAP:
-    case SCHEMA_UNION:
-        return false;
-    }
-    return false;
-}
-
-static enum fit
-fit(const struct schema_node *writer, const struct schema_node *node)
-{
-    if (writer->type != node->type)
-        return is_promoted(writer->type, node->type) ? FIT_PROMOTED : FIT_NONE;
-    if (!writer->name)
-        return FIT_EXACT;
-    if (writer->type == SCHEMA_FIXED && writer->fixed_size != node->fixed_size)
-        return FIT_NONE;
-    return fit_names(writer, node);
-}
-
-/* The first of the best fitting branches of our union; n_branches when none fits. */
-static size_t
-pick_branch(const struct schema_node *writer, const struct schema_node *node)
-{
-    size_t best = node->n_branches;
-    enum fit best_fit = FIT_NONE;
-    for (size_t i = 0; i < node->n_branches; i++) {
-        enum fit found = fit(writer, node->branches[i]);
-        if (found > best_fit) {
-            best = i;
-            best_fit = found;
-        }
-    }
-    return best;
 }
 
 /* ---- Items ----------------------------------------------------------------------- */
@@ -632,7 +552,7 @@ resolve_plain(struct planner *planner,
               size_t base)
 {
     size_t offset = base + row->offset;
-    if (fit(writer, node) == FIT_NONE)
+    if (schema_fit(writer, node) == SCHEMA_FIT_NONE)
         return incompatible(planner, writer, node,
                             writer->type == SCHEMA_FIXED && node->type == SCHEMA_FIXED
                                 ? "names or sizes differ"
@@ -681,7 +601,7 @@ resolve_into_union(struct planner *planner,
                    const struct schema_node *node,
                    size_t base)
 {
-    size_t i = pick_branch(writer, node);
+    size_t i = schema_fit_branch(writer, node);
     if (i == node->n_branches)
         return incompatible(planner, writer, node, "no branch of it fits");
     size_t at = 0;
@@ -796,7 +716,7 @@ is_pair(const struct schema_node *writer,
     return row->nullable && writer->n_branches == 2 &&
            (writer->branches[0]->type == SCHEMA_NULL ||
             writer->branches[1]->type == SCHEMA_NULL) &&
-           fit(other_branch(writer), other_branch(node)) != FIT_NONE;
+           schema_fit(other_branch(writer), other_branch(node)) != SCHEMA_FIT_NONE;
 }
 
 static bool

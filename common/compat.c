@@ -96,7 +96,7 @@ walk_records(struct walk *walk,
 {
     for (size_t i = 0; i < reader->n_fields; i++) {
         const struct schema_field *ours = &reader->fields[i];
-        const struct schema_field *theirs = schema_fit_field(writer, ours);
+        const struct schema_field *theirs = schema_fit_field(writer, reader, ours);
         size_t len = push(walk, "fields", ours->name);
         if (theirs)
             walk_types(walk, theirs->type, ours->type);

@@ -62,6 +62,32 @@ const struct option fleet_options[] = {
     {SETTING("claim", "roots", OPTION_LIST, claim_roots), .arg = "DIR",
      .traits = OPTION_LONG_FLAG,
      .help = "Folder below which file:// claims may be read; repeatable."},
+    {SETTING("schema", "registry", OPTION_TEXT, schema.registry), .arg = "URL",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Schema registry (Confluent's API); none: values say their schema by "
+             "fingerprint."},
+    {SETTING("schema", "username", OPTION_TEXT, schema.username), .arg = "NAME",
+     .traits = OPTION_LONG_FLAG, .help = "Name at the registry."},
+    {SETTING("schema", "password", OPTION_TEXT, schema.password), .arg = "TEXT",
+     .traits = OPTION_LONG_FLAG | OPTION_SECRET, .help = "Password at the registry."},
+    {SETTING("schema", "ca_file", OPTION_TEXT, schema.ca_file), .arg = "FILE",
+     .traits = OPTION_LONG_FLAG,
+     .help =
+         "Certificates (PEM) that the registry's is checked with; else the system's."},
+    {SETTING("schema", "cert_file", OPTION_TEXT, schema.cert_file), .arg = "FILE",
+     .traits = OPTION_LONG_FLAG, .help = "Our certificate (PEM) for the registry."},
+    {SETTING("schema", "key_file", OPTION_TEXT, schema.key_file), .arg = "FILE",
+     .traits = OPTION_LONG_FLAG, .help = "Key (PEM) of our certificate."},
+    {SETTING("schema", "cache_dir", OPTION_TEXT, schema.cache_dir), .arg = "DIR",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Folder of fetched schemas for when the registry is away; else `schemas` in "
+             "the state folder."},
+    {SETTING("schema", "timeout", OPTION_DURATION, schema.timeout_ms), .value = "5s",
+     .min = 1, .max = 300000, .traits = OPTION_LONG_FLAG,
+     .help = "How long the registry may take to answer."},
+    {SETTING("schema", "unknown_grace", OPTION_DURATION, schema.unknown_grace_ms),
+     .value = "30s", .max = 86400000, .traits = OPTION_LONG_FLAG,
+     .help = "How long an id that the registry denies is asked for again."},
     {SETTING("dead", "headers", OPTION_CHOICE, dead_headers), .value = "heddle",
      .choices = "heddle|connect", .traits = OPTION_LONG_FLAG,
      .help = "Header names of a dead letter: Heddle's, or Kafka Connect's besides."},
@@ -74,9 +100,9 @@ const struct option fleet_options[] = {
 };
 const size_t n_fleet_options = sizeof fleet_options / sizeof *fleet_options;
 
-const char *const fleet_sections[] = {"heddle",   "kafka", "claim", "dead",    "audit",
-                                      "feed",     "split", "gate",  "resolve", "review",
-                                      "dispatch", "redis", NULL};
+const char *const fleet_sections[] = {"heddle",   "kafka", "claim",  "dead",    "audit",
+                                      "feed",     "split", "gate",   "resolve", "review",
+                                      "dispatch", "redis", "schema", NULL};
 
 struct kafka_settings
 fleet_kafka_settings(const struct fleet_settings *settings,
@@ -86,6 +112,22 @@ fleet_kafka_settings(const struct fleet_settings *settings,
     struct kafka_settings kafka = {.brokers = settings->brokers, .client_id = client_id};
     kafka.properties = options_properties(options, &kafka.n_properties);
     return kafka;
+}
+
+struct registry_settings
+fleet_registry_settings(const struct fleet_settings *settings)
+{
+    return (struct registry_settings){
+        .url = settings->schema.registry,
+        .http = {.username = settings->schema.username,
+                 .password = settings->schema.password,
+                 .ca_file = settings->schema.ca_file,
+                 .cert_file = settings->schema.cert_file,
+                 .key_file = settings->schema.key_file,
+                 .timeout_ms = settings->schema.timeout_ms},
+        .cache_dir = settings->schema.cache_dir,
+        .unknown_grace_ms = settings->schema.unknown_grace_ms,
+    };
 }
 
 enum err_kind

@@ -8,6 +8,7 @@
 #include "err.h"
 #include "kafka.h"
 #include "options.h"
+#include "registry.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,17 @@ struct fleet_settings {
     int64_t retry_attempts; /* then dead-lettered; 0: no end */
     int64_t dead_headers;   /* enum fleet_dead_headers */
     struct option_list claim_roots;
+    struct {
+        const char *registry; /* URL; NULL: single-object encoding, no registry */
+        const char *username;
+        const char *password;
+        const char *ca_file;
+        const char *cert_file;
+        const char *key_file;
+        const char *cache_dir; /* NULL: "schemas" in the state folder */
+        int64_t timeout_ms;
+        int64_t unknown_grace_ms;
+    } schema;
     bool static_member;
     /* What a person asks of the program itself; flags only. */
     const char *config;
@@ -56,6 +68,9 @@ extern const char *const fleet_sections[];
 struct kafka_settings fleet_kafka_settings(const struct fleet_settings *settings,
                                            const struct options *options,
                                            const char *client_id);
+/* What a registry client is made from; `url` is NULL without one. Borrows from
+ * `settings`. */
+struct registry_settings fleet_registry_settings(const struct fleet_settings *settings);
 /*
  * ERR_FATAL EXIT_CONFIG "brokers_missing" when neither `brokers` nor the property
  * bootstrap.servers is set; says how to set it.

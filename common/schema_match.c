@@ -90,10 +90,13 @@ find_field(const struct schema_node *record, const char *name)
 }
 
 const struct schema_field *
-schema_fit_field(const struct schema_node *writer, const struct schema_field *reader)
+schema_fit_field(const struct schema_node *writer,
+                 const struct schema_node *reader,
+                 const struct schema_field *field)
 {
-    const struct schema_field *found = find_field(writer, reader->name);
-    for (size_t i = 0; !found && i < reader->n_aliases; i++)
-        found = find_field(writer, reader->aliases[i]);
+    const struct schema_field *found = find_field(writer, field->name);
+    for (size_t i = 0; !found && i < field->n_aliases; i++)
+        if (!find_field(reader, field->aliases[i]))
+            found = find_field(writer, field->aliases[i]);
     return found;
 }

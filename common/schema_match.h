@@ -22,7 +22,10 @@ enum schema_fit schema_fit(const struct schema_node *writer,
  * none. */
 size_t schema_fit_branch(const struct schema_node *writer,
                          const struct schema_node *reader);
-/* The writer's field that is read as ours, by name or else by one of our aliases; NULL:
- * none. */
+/*
+ * The writer's field that is read as `field` of `reader`: by name, or else by one of its
+ * aliases that no field of `reader` has as its name. NULL: none.
+ */
 const struct schema_field *schema_fit_field(const struct schema_node *writer,
-                                            const struct schema_field *reader);
+                                            const struct schema_node *reader,
+                                            const struct schema_field *field);

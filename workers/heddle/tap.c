@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "audit_row.h"
+#include "catalog.h"
 #include "cleanup.h"
 #include "kafka.h"
 #include "serde.h"
@@ -182,18 +183,6 @@ check_filters(struct err *err)
 /* --- one record
  * ----------------------------------------------------------------------------- */
 
-static const struct record_type *
-type_of(const char *topic)
-{
-    if (strcmp(topic, TOPIC_TUNINGS) == 0)
-        return &tuning_event_type;
-    if (strcmp(topic, TOPIC_AUDIT_TUNINGS) == 0)
-        return &audit_row_type;
-    if (strcmp(topic, TOPIC_WARNINGS) == 0)
-        return &warning_type;
-    return NULL;
-}
-
 /* Fills tap->json when the value has a schema and is there. */
 static enum err_kind
 decode(struct tap *tap, const struct message *in, union value *ret_value, struct err *err)
@@ -280,7 +269,8 @@ run(const struct program_call *call, struct err *err)
     const char *topic = topic_name(call, err);
     if (!topic || check_filters(err) || fleet_check_brokers(&kafka, err))
         return EXIT_INTERNAL;
-    const struct record_type *type = type_of(topic);
+    const struct catalog_entry *entry = catalog_of_topic(topic);
+    const struct record_type *type = entry ? entry->type : NULL;
     CLEANUP(serde_freep) struct serde *serde = type ? serde_new(type, NULL, err) : NULL;
     CLEANUP(tap_done) struct tap tap = {.serde = serde};
     buf_init(&tap.json, LINE_BYTES);

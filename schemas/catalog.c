@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Topics and their schemas. */
+#include "catalog.h"
+
+#include "audit_row.h"
+#include "topics.h"
+#include "tuning_event.h"
+#include "warning.h"
+
+#include <string.h>
+
+static const struct catalog_entry entries[] = {
+    {"tuning_event", TOPIC_TUNINGS, &tuning_event_type},
+    {"audit_row", TOPIC_AUDIT_TUNINGS, &audit_row_type},
+    {"warning", TOPIC_WARNINGS, &warning_type},
+};
+
+const struct catalog_entry *
+catalog_all(size_t *ret_n)
+{
+    *ret_n = sizeof entries / sizeof entries[0];
+    return entries;
+}
+
+const struct catalog_entry *
+catalog_of_topic(const char *topic)
+{
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
+        if (strcmp(entries[i].topic, topic) == 0)
+            return &entries[i];
+    return NULL;
+}

@@ -114,7 +114,13 @@ serde_open(struct serde *serde,
         serde->source = *source;
     const struct schema *own = codec_schema(serde->codec);
     serde->own_fingerprint = schema_crc64(own);
-    return writer_add(serde, own, err);
+    if (writer_add(serde, own, err))
+        return err->kind;
+    const char *const *released = type->released;
+    for (; released && *released; released++)
+        if (serde_add_writer(serde, slice_of(*released), err))
+            return err->kind;
+    return ERR_OK;
 }
 
 struct serde *

@@ -30,10 +30,8 @@ static const struct field tuner_entry_fields[] = {
 };
 
 static const struct record_type tuner_entry_type = {
-    "heddle.v1.TunerEntry",
-    NULL,
-    FIELD_ROWS(tuner_entry_fields),
-    sizeof(struct tuner_entry),
+    "heddle.v1.TunerEntry",     NULL, FIELD_ROWS(tuner_entry_fields),
+    sizeof(struct tuner_entry), NULL,
 };
 
 static const struct field tuner_item = {.type = FIELD_RECORD,
@@ -86,8 +84,6 @@ static const struct field audit_row_fields[] = {
 };
 
 const struct record_type audit_row_type = {
-    "heddle.v1.AuditRow",
-    avsc_audit_row,
-    FIELD_ROWS(audit_row_fields),
-    sizeof(struct audit_row),
+    "heddle.v1.AuditRow",     avsc_audit_row,          FIELD_ROWS(audit_row_fields),
+    sizeof(struct audit_row), avsc_audit_row_released,
 };

@@ -19,10 +19,7 @@ static const struct field origin_fields[] = {
 };
 
 const struct record_type origin_type = {
-    "heddle.v1.Origin",
-    NULL,
-    FIELD_ROWS(origin_fields),
-    sizeof(struct origin),
+    "heddle.v1.Origin", NULL, FIELD_ROWS(origin_fields), sizeof(struct origin), NULL,
 };
 
 static const struct field input_ref_fields[] = {
@@ -37,10 +34,8 @@ static const struct field input_ref_fields[] = {
 };
 
 static const struct record_type input_ref_type = {
-    "heddle.v1.InputRef",
-    NULL,
-    FIELD_ROWS(input_ref_fields),
-    sizeof(struct input_ref),
+    "heddle.v1.InputRef",     NULL, FIELD_ROWS(input_ref_fields),
+    sizeof(struct input_ref), NULL,
 };
 
 static const struct field fact_fields[] = {
@@ -57,10 +52,7 @@ static const struct field fact_fields[] = {
 };
 
 static const struct record_type fact_type = {
-    "heddle.v1.Fact",
-    NULL,
-    FIELD_ROWS(fact_fields),
-    sizeof(struct fact),
+    "heddle.v1.Fact", NULL, FIELD_ROWS(fact_fields), sizeof(struct fact), NULL,
 };
 
 static const struct field input_ref_item = {.type = FIELD_RECORD,
@@ -93,10 +85,8 @@ static const struct field provenance_fields[] = {
 };
 
 const struct record_type provenance_type = {
-    "heddle.v1.Provenance",
-    NULL,
-    FIELD_ROWS(provenance_fields),
-    sizeof(struct provenance),
+    "heddle.v1.Provenance",    NULL, FIELD_ROWS(provenance_fields),
+    sizeof(struct provenance), NULL,
 };
 
 static const struct field claim_fields[] = {
@@ -106,10 +96,7 @@ static const struct field claim_fields[] = {
 };
 
 static const struct record_type claim_type = {
-    "heddle.v1.Claim",
-    NULL,
-    FIELD_ROWS(claim_fields),
-    sizeof(struct claim),
+    "heddle.v1.Claim", NULL, FIELD_ROWS(claim_fields), sizeof(struct claim), NULL,
 };
 
 #define NULL_BRANCH                                                                      \

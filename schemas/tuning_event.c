@@ -22,10 +22,7 @@ static const struct field log_part_fields[] = {
 };
 
 static const struct record_type log_part_type = {
-    "heddle.v1.LogPart",
-    NULL,
-    FIELD_ROWS(log_part_fields),
-    sizeof(struct log_part),
+    "heddle.v1.LogPart", NULL, FIELD_ROWS(log_part_fields), sizeof(struct log_part), NULL,
 };
 
 static const struct field e2e_part_fields[] = {
@@ -40,10 +37,7 @@ static const struct field e2e_part_fields[] = {
 };
 
 static const struct record_type e2e_part_type = {
-    "heddle.v1.E2ePart",
-    NULL,
-    FIELD_ROWS(e2e_part_fields),
-    sizeof(struct e2e_part),
+    "heddle.v1.E2ePart", NULL, FIELD_ROWS(e2e_part_fields), sizeof(struct e2e_part), NULL,
 };
 
 static const struct field log_part_item = {.type = FIELD_RECORD,
@@ -89,8 +83,7 @@ static const struct field tuning_event_fields[] = {
 };
 
 const struct record_type tuning_event_type = {
-    "heddle.v1.TuningEvent",
-    avsc_tuning_event,
-    FIELD_ROWS(tuning_event_fields),
-    sizeof(struct tuning_event),
+    "heddle.v1.TuningEvent",         avsc_tuning_event,
+    FIELD_ROWS(tuning_event_fields), sizeof(struct tuning_event),
+    avsc_tuning_event_released,
 };

@@ -36,8 +36,6 @@ static const struct field warning_fields[] = {
 };
 
 const struct record_type warning_type = {
-    "heddle.v1.Warning",
-    avsc_warning,
-    FIELD_ROWS(warning_fields),
-    sizeof(struct warning),
+    "heddle.v1.Warning",    avsc_warning,          FIELD_ROWS(warning_fields),
+    sizeof(struct warning), avsc_warning_released,
 };

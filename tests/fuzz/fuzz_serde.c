@@ -41,7 +41,7 @@ static const struct record_type item_type = {
     "f.I",
     NULL,
     FIELD_ROWS(item_fields),
-    sizeof(struct item),
+    sizeof(struct item), NULL,
 };
 
 static const struct field item_row = {.type = FIELD_RECORD, .record = &item_type};
@@ -94,7 +94,7 @@ static const struct record_type sample_type = {
     "{\"name\":\"m\",\"type\":{\"type\":\"map\",\"values\":\"string\"},"
     "\"default\":{\"k\":\"v\"}}]}",
     FIELD_ROWS(sample_fields),
-    sizeof(struct sample),
+    sizeof(struct sample), NULL,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

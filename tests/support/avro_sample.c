@@ -73,7 +73,7 @@ static const struct record_type tuner_type = {
     "heddle.test.Tuner",
     NULL,
     FIELD_ROWS(tuner_fields),
-    sizeof(struct sample_tuner),
+    sizeof(struct sample_tuner), NULL,
 };
 
 static const struct field default_value = {
@@ -157,7 +157,7 @@ const struct record_type sample_type = {
     "heddle.test.Sample",
     sample_avsc,
     FIELD_ROWS(sample_fields),
-    sizeof(struct sample),
+    sizeof(struct sample), NULL,
 };
 
 /* ---- Content --------------------------------------------------------------------- */

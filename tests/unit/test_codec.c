@@ -144,7 +144,7 @@ static const struct field inner_fields[] = {
     ROW(inner, a, FIELD_INT),
 };
 static const struct record_type inner_type = {"t.Inner", NULL, FIELD_ROWS(inner_fields),
-                                              sizeof(struct inner)};
+                                              sizeof(struct inner), NULL};
 
 extern const struct record_type tree_type;
 static const struct field tree_item = {.type = FIELD_RECORD, .record = &tree_type};
@@ -157,7 +157,7 @@ const struct record_type tree_type = {
     "{\"type\": \"record\", \"name\": \"t.Tree\", \"fields\": ["
     "{\"name\": \"value\", \"type\": \"int\"},"
     "{\"name\": \"children\", \"type\": {\"type\": \"array\", \"items\": \"Tree\"}}]}",
-    FIELD_ROWS(tree_fields), sizeof(struct tree)};
+    FIELD_ROWS(tree_fields), sizeof(struct tree), NULL};
 
 static const struct field long_item = {.type = FIELD_LONG};
 static const struct field int_item = {.type = FIELD_INT};
@@ -225,7 +225,7 @@ static const struct field all_fields[] = {
 };
 
 static const struct record_type all_type = {"t.All", all_avsc, FIELD_ROWS(all_fields),
-                                            sizeof(struct all)};
+                                            sizeof(struct all), NULL};
 
 static void
 fill(struct all *all)
@@ -388,7 +388,7 @@ struct one {
         "One",                                                                           \
         "{\"type\": \"record\", \"name\": \"One\", \"fields\": [{\"name\": \"v\", "      \
         "\"type\": " avro "}]}",                                                         \
-        FIELD_ROWS(name_##_field), sizeof(struct one)}
+        FIELD_ROWS(name_##_field), sizeof(struct one), NULL}
 
 static const struct field null_item = {.type = FIELD_NULL};
 static const struct field byte_item = {.type = FIELD_BOOLEAN};

@@ -96,8 +96,9 @@ struct one {
 
 #define ONE_TYPE(name_, avro, ...)                                                       \
     static const struct field name_##_field[] = {{.name = "v", __VA_ARGS__}};            \
-    static const struct record_type name_ = {                                            \
-        "R", RECORD(FIELD("v", avro)), FIELD_ROWS(name_##_field), sizeof(struct one)}
+    static const struct record_type name_ = {"R", RECORD(FIELD("v", avro)),              \
+                                             FIELD_ROWS(name_##_field),                  \
+                                             sizeof(struct one), NULL}
 
 #define WRITER(avro) RECORD(FIELD("v", avro))
 
@@ -165,7 +166,7 @@ static const struct field pair_fields[] = {
 };
 static const struct record_type pair_type = {
     "R", RECORD(FIELD("a", "\"string\"") "," FIELD("b", "\"int\"")),
-    FIELD_ROWS(pair_fields), sizeof(struct pair)};
+    FIELD_ROWS(pair_fields), sizeof(struct pair), NULL};
 
 static void
 finds_fields_by_name_in_another_order(void **state)
@@ -321,7 +322,7 @@ static const struct field deep_fields[] = {
      .of = &name_item},
 };
 static const struct record_type deep_type = {"Deep", NULL, FIELD_ROWS(deep_fields),
-                                             sizeof(struct deep)};
+                                             sizeof(struct deep), NULL};
 static const struct field deep_item = {.type = FIELD_RECORD, .record = &deep_type};
 static const struct field entry_value = {.type = FIELD_LONG,
                                          .offset = offsetof(struct entry, value)};
@@ -352,29 +353,34 @@ static const struct field full_fields[] = {
 };
 static const struct record_type
     full_type =
-        {"R",
-         RECORD(
-             FIELD("a", "\"string\"") "," FIELD_OR("none", "[\"null\", \"string\"]", "null") "," FIELD_OR(
-                 "text",
-                 "\"string\"",
-                 "\"caf\xc3\xa9\"") "," FIELD_OR("raw",
-                                                 "\"bytes\"",
-                                                 "\"\\u00ff\\u0000a\"") "," FIELD_OR("bi"
-                                                                                     "g",
-                                                                                     "\"l"
-                                                                                     "ong"
-                                                                                     "\"",
-                                                                                     "-5") "," FIELD_OR("wide", "\"double\"", "1.5") "," FIELD_OR("flag", "\"boolean\"", "true") "," FIELD_OR("color",
-                                                                                                                                                                                              "{\"type\": \"enum\", \"name\": \"C\", "
-                                                                                                                                                                                              "\"symbols\": [\"RED\", \"BLUE\"]}",
-                                                                                                                                                                                              "\"BLUE\"") "," FIELD_OR("pin", "{\"type\": \"fixed\", \"name\": \"P\", \"size\": 2}", "\"\\u0001\\u00fe\"") "," FIELD_OR("deep", "{\"type\": \"record\", \"name\": \"Deep\", \"fields\": [" FIELD_OR("x", "\"int\"", "3") "," FIELD("names", "{\"type\": \"array\", \"items\": \"string\"}") "]}", "{\"names\": [\"p\", \"q\"]}") "," FIELD_OR("list", "{\"type\": \"array\", \"items\": \"Deep\"}", "[{\"x\": 8, \"names\": []}, {\"names\": [\"r\"]}]") "," FIELD_OR("map",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "{\"type\": \"map\", \"values\": \"long\"}",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "{\"one\": 1}") "," FIELD_OR("opt",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "[\"long\", \"null\"]",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                   "77") "," FIELD_OR("choice",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "[\"long\", \"string\"]",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                      "42")),
-         FIELD_ROWS(full_fields), sizeof(struct full)};
+        {
+            "R",
+            RECORD(
+                FIELD("a", "\"string\"") "," FIELD_OR("none", "[\"null\", \"string\"]", "null") "," FIELD_OR(
+                    "text",
+                    "\"string\"",
+                    "\"caf\xc3\xa9\"") "," FIELD_OR("raw", "\"bytes\"", "\"\\u00ff\\u0000a\"") "," FIELD_OR("bi"
+                                                                                                            "g",
+                                                                                                            "\"l"
+                                                                                                            "ong"
+                                                                                                            "\"",
+                                                                                                            "-5") "," FIELD_OR("wide",
+                                                                                                                               "\"double\"",
+                                                                                                                               "1.5") "," FIELD_OR("flag", "\"boolean\"", "true") "," FIELD_OR("color",
+                                                                                                                                                                                               "{\"type\": \"enum\", \"name\": \"C\", "
+                                                                                                                                                                                               "\"symbols\": [\"RED\", \"BLUE\"]}",
+                                                                                                                                                                                               "\"BLUE\"") "," FIELD_OR("pin", "{\"type\": \"fixed\", \"name\": \"P\", \"size\": 2}", "\"\\u0001\\u00fe\"") "," FIELD_OR("deep",
+                                                                                                                                                                                                                                                                                                                         "{\"type\": \"record\", \"name\": \"Deep\", \"fields\": [" FIELD_OR("x", "\"int\"", "3") "," FIELD(
+                                                                                                                                                                                                                                                                                                                             "names",
+                                                                                                                                                                                                                                                                                                                             "{\"type\": \"array\", \"items\": \"string\"}") "]}",
+                                                                                                                                                                                                                                                                                                                         "{\"names\": [\"p\", \"q\"]}") "," FIELD_OR("list",
+                                                                                                                                                                                                                                                                                                                                                                     "{\"type\": \"array\", \"items\": \"Deep\"}",
+                                                                                                                                                                                                                                                                                                                                                                     "[{\"x\": 8, \"names\": []}, {\"names\": [\"r\"]}]") "," FIELD_OR("map", "{\"type\": \"map\", \"values\": \"long\"}", "{\"one\": 1}") "," FIELD_OR("opt",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "[\"long\", \"null\"]",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "77") "," FIELD_OR("choice",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "[\"long\", \"string\"]",
+                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "42")),
+            FIELD_ROWS(full_fields), sizeof(struct full), NULL};
 
 static void
 sets_fields_that_the_writer_lacks_to_their_defaults(void **state)
@@ -470,7 +476,7 @@ static const struct record_type renamed_type = {
     "{\"name\": \"now\", \"aliases\": [\"was\", \"was_before\"], \"type\": \"string\"},"
     "{\"name\": \"count\", \"aliases\": [\"now_and_then\"], \"type\": \"int\","
     " \"default\": -1}]}",
-    FIELD_ROWS(renamed_fields), sizeof(struct renamed)};
+    FIELD_ROWS(renamed_fields), sizeof(struct renamed), NULL};
 
 static void
 finds_fields_and_records_by_our_aliases(void **state)
@@ -765,7 +771,7 @@ refuses_a_branch_whose_items_do_not_fit_only_when_it_comes(void **state)
                                         .present = offsetof(struct one, present)}};
     static const struct record_type type = {
         "R", WRITER("[\"null\", {\"type\": \"array\", \"items\": \"long\"}]"),
-        FIELD_ROWS(row), sizeof(struct one)};
+        FIELD_ROWS(row), sizeof(struct one), NULL};
     const char *writer =
         WRITER("[\"null\", {\"type\": \"array\", \"items\": \"string\"}]");
     READING;
@@ -799,7 +805,7 @@ static const struct field wide_fields[] = {
                                                 "\"string\"}") "]}"
 static const struct record_type wide_type = {
     "R", WRITER("[\"null\", \"double\", \"long\", \"string\", " DEEP "]"),
-    FIELD_ROWS(wide_fields), sizeof(struct wide_choice)};
+    FIELD_ROWS(wide_fields), sizeof(struct wide_choice), NULL};
 
 static void
 takes_the_exact_branch_before_a_promotion(void **state)
@@ -857,7 +863,7 @@ const struct record_type tree_type = {
     "R",
     RECORD(FIELD("value", "\"long\"") "," FIELD(
         "children", "{\"type\": \"array\", \"items\": \"R\"}")),
-    FIELD_ROWS(tree_fields), sizeof(struct tree)};
+    FIELD_ROWS(tree_fields), sizeof(struct tree), NULL};
 
 static void
 resolves_schemas_that_hold_themselves(void **state)

@@ -28,7 +28,7 @@ static const struct record_type point_type = {
     "t.Point",
     point_avsc,
     FIELD_ROWS(point_fields),
-    sizeof(struct point),
+    sizeof(struct point), NULL,
 };
 
 /* An older version without x, and one that can't be read as ours. */

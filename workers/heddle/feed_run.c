@@ -43,13 +43,6 @@ reading_init(struct reading *reading, const struct campaign_run *run, struct err
     return reading->logs && reading->parts_logs ? ERR_OK : err_no_memory(err, "a run");
 }
 
-static int64_t
-floor_us(int64_t ns)
-{
-    int64_t us = ns / 1000;
-    return ns % 1000 < 0 ? us - 1 : us;
-}
-
 static struct tuning_parts
 parts_of(const struct feed_target *target, const struct campaign_run *run)
 {
@@ -78,7 +71,7 @@ recall_part(const struct feed_target *target,
     *ret_same = found && known.size == file->size && known.mtime_ns == file->mtime_ns &&
                 known.inode == file->inode;
     part->present = true;
-    part->event_time_us = floor_us(file->mtime_ns);
+    part->event_time_us = part_file_us(file->mtime_ns);
     memcpy(part->sha256, *ret_same ? known.sha256 : "", *ret_same ? DIGEST_HEX : 1);
     return ERR_OK;
 }
@@ -157,7 +150,7 @@ read_part(const struct feed_target *target,
                                  .bytes = buf_slice(&read->bytes),
                                  .path = slice_of(file->path),
                                  .size = read->size,
-                                 .event_time_us = floor_us(read->mtime_ns)};
+                                 .event_time_us = part_file_us(read->mtime_ns)};
     if (!read->kept)
         part->bytes = (struct slice){0};
     memcpy(part->sha256, read->sha256, DIGEST_HEX);

@@ -129,6 +129,13 @@ part_file_read(const char *path,
 }
 
 int64_t
+part_file_us(int64_t ns)
+{
+    int64_t us = ns / 1000;
+    return ns % 1000 < 0 ? us - 1 : us;
+}
+
+int64_t
 part_file_now_ns(void)
 {
     struct timespec now;

@@ -41,5 +41,8 @@ enum err_kind part_file_read(const char *path,
                              struct part_file *ret_file,
                              struct err *err);
 
+/* Microseconds of a time in nanoseconds, rounded down. */
+int64_t part_file_us(int64_t ns);
+
 /* Nanoseconds since 1970 by the wall clock. */
 int64_t part_file_now_ns(void);

@@ -6,30 +6,38 @@
 
 enum { DEFAULT_MAX_DEPTH = 64, DEFAULT_MAX_ITEMS = 1000000 };
 
+/* What is the record's fault in others' schemas is ours in our own. */
+static enum err_kind
+own_fault(const struct codec *codec, const struct err *cause, struct err *err)
+{
+    if (cause->kind == ERR_FATAL) {
+        if (err)
+            *err = *cause;
+        return ERR_FATAL;
+    }
+    return err_set(err, ERR_FATAL, "schema_table", "schema of %s: %s", codec->type->name,
+                   cause->msg);
+}
+
 static enum err_kind
 build(struct codec *codec, struct err *err)
 {
-    const char *text = codec->type->avsc;
-    if (!text)
+    struct err cause = {0};
+    if (!codec->type->name || !codec->type->avsc)
         return err_set(err, ERR_FATAL, "schema_table",
-                       "table of %s has no schema; only records that travel alone have "
-                       "a codec",
+                       "table of %s has no name or no schema; only records that travel "
+                       "alone have a codec",
                        codec->type->name ? codec->type->name : "(none)");
-    codec->schema = schema_parse(slice_of(text), err);
-    if (!codec->schema) {
-        struct err cause = {.kind = ERR_FATAL};
-        if (err)
-            cause = *err;
-        return err_set(err, ERR_FATAL, "schema_table", "schema of %s: %s",
-                       codec->type->name ? codec->type->name : "(none)", cause.msg);
-    }
+    codec->schema = schema_parse(slice_of(codec->type->avsc), &cause);
+    if (!codec->schema)
+        return own_fault(codec, &cause, err);
     enum err_kind kind = codec_check_table(codec, err);
     if (!kind)
         kind = codec_compile_encode(codec, err);
     if (kind)
         return kind;
-    codec->own = codec_plan_new(codec, codec->schema, err);
-    return codec->own ? ERR_OK : ERR_FATAL;
+    codec->own = codec_plan_new(codec, codec->schema, &cause);
+    return codec->own ? ERR_OK : own_fault(codec, &cause, err);
 }
 
 struct codec *

@@ -23,7 +23,7 @@ struct codec_plan;
 /* Ceilings of one value, either way; a zero takes the default beside it. */
 struct codec_limits {
     size_t max_depth; /* arrays and maps within one another, records to skip too: 64 */
-    size_t max_items; /* of all arrays and maps of a record together: 1,000,000 */
+    size_t max_items; /* items of all lists, and records to skip: 1,000,000 */
 };
 
 /*

@@ -273,10 +273,13 @@ list_grow(struct reader *reader, struct list *list, size_t *cap, size_t n, size_
 {
     if (n <= *cap - list->n)
         return true;
+    size_t bytes = 0;
     size_t want = list->n + n;
     if (list->n && want < *cap * 2)
         want = *cap * 2;
-    char *items = arena_alloc(reader->arena, want * size);
+    if (__builtin_mul_overflow(want, size, &bytes))
+        return false;
+    char *items = arena_alloc(reader->arena, bytes);
     if (!items)
         return false;
     if (list->n)
@@ -288,11 +291,11 @@ list_grow(struct reader *reader, struct list *list, size_t *cap, size_t n, size_
 
 /* A ceiling is the record's fault, no memory is not. */
 static const char *
-no_room(const struct reader *reader, const struct op *op, const char *at, size_t bytes)
+no_room(const struct reader *reader, const struct op *op, const char *at, size_t n)
 {
     const struct arena *arena = reader->arena;
     size_t max = arena->max ? arena->max : ARENA_MAX_BYTES;
-    if (bytes > max - arena->taken)
+    if (n > (max - arena->taken) / op->n)
         return invalid(reader, op, at, "its items take more memory than a record may");
     err_no_memory(reader->err, "the items of a record");
     return NULL;
@@ -315,7 +318,7 @@ get_items(struct reader *reader,
           size_t n)
 {
     if (!list_grow(reader, list, cap, n, op->n))
-        return no_room(reader, op, at, (list->n + n) * op->n);
+        return no_room(reader, op, at, list->n + n);
     char *first = (char *)list->items + list->n * op->n;
     memset(first, 0, n * op->n);
     list->n += n;
@@ -411,6 +414,31 @@ skip_bytes(const struct reader *reader, const struct op *op, const char *at)
     return len.next ? advance(reader, op, len.next, len.value) : NULL;
 }
 
+/* Steps that another writer's schema needs. */
+static const char *
+run_rare(struct reader *reader, const struct op *op, const char *at, char *to)
+{
+    switch (op->code) {
+    case OP_DEFAULT:
+        return set_default(reader, op, to) ? at : NULL;
+    case OP_REFUSE:
+        return refuse(reader, op, at, "schema_incompatible",
+                      "the writer's value has no place in our schema");
+    case OP_SKIP_VARINT:
+        return get_long(reader, op, at).next;
+    case OP_SKIP_FIXED:
+        return advance(reader, op, at, op->n);
+    case OP_SKIP_BYTES:
+        return skip_bytes(reader, op, at);
+    case OP_SKIP_LIST:
+        return skip_list(reader, op, at);
+    case OP_CALL:
+        return call(reader, op, at);
+    default:
+        return get_promoted(reader, op, at, to);
+    }
+}
+
 /*
  * Runs the steps once for each of `count` items that lie `stride` bytes apart and are
  * zeroed; returns the byte after them. Steps that skip leave `base` alone.
@@ -426,7 +454,7 @@ run(struct reader *reader,
     struct varint number;
     for (const struct op *op = ops; __builtin_expect(at != NULL, 1); op++) {
         char *to = base + op->offset;
-        switch ((enum op_code)op->code) {
+        switch (op->code) {
         case OP_END:
             if (--count == 0)
                 return at;
@@ -497,44 +525,14 @@ run(struct reader *reader,
         case OP_JUMP:
             op = ops + op->jump - 1;
             break;
-        case OP_INT_TO_LONG:
-        case OP_INT_TO_FLOAT:
-        case OP_INT_TO_DOUBLE:
-        case OP_LONG_TO_FLOAT:
-        case OP_LONG_TO_DOUBLE:
-        case OP_FLOAT_TO_DOUBLE:
-            at = get_promoted(reader, op, at, to);
-            break;
         case OP_SET_TAG:
             STORE(to, op->tag);
             break;
         case OP_SET_PRESENT:
             STORE(to, (bool)true);
             break;
-        case OP_DEFAULT:
-            if (!set_default(reader, op, base))
-                return NULL;
-            break;
-        case OP_REFUSE:
-            return refuse(reader, op, at, "schema_incompatible",
-                          "the writer's value has no place in our schema");
-        case OP_SKIP_VARINT:
-            at = get_long(reader, op, at).next;
-            break;
-        case OP_SKIP_FIXED:
-            at = advance(reader, op, at, op->n);
-            break;
-        case OP_SKIP_BYTES:
-            at = skip_bytes(reader, op, at);
-            break;
-        case OP_SKIP_LIST:
-            at = skip_list(reader, op, at);
-            break;
-        case OP_CALL:
-            at = call(reader, op, at);
-            break;
         default:
-            __builtin_unreachable();
+            at = run_rare(reader, op, at, to);
         }
     }
     return NULL;

@@ -657,6 +657,8 @@ codec_from_json(const struct codec *codec,
     json_error_t where;
     json_t *root = json_loadb(json.data ? json.data : "", json.data ? json.len : 0,
                               JSON_ALLOW_NUL | JSON_REJECT_DUPLICATES, &where);
+    if (!root && json_error_code(&where) == json_error_out_of_memory)
+        return err_no_memory(err, "a record's JSON");
     if (!root)
         return err_set(err, ERR_RECORD, "body_invalid", "JSON, byte %d: %s",
                        where.position, where.text);

@@ -49,7 +49,7 @@ const struct record_type fuzz_tree_type = {
     "{\"name\": \"children\", \"type\": {\"type\": \"array\", \"items\": \"Tree\"}},"
     "{\"name\": \"nulls\", \"type\": {\"type\": \"array\", \"items\": \"null\"},"
     " \"default\": [null, null]}]}",
-    FIELD_ROWS(tree_fields), sizeof(struct tree)};
+    FIELD_ROWS(tree_fields), sizeof(struct tree), NULL};
 
 enum { N_TYPES = 5, MAX_VALUE_BYTES = 4096, MAX_ARENA_BYTES = 16 << 20 };
 enum way { AS_OURS, AS_WRITTEN, AS_JSON, N_WAYS };

@@ -13,9 +13,6 @@
 #include <stdio.h>
 #include <time.h>
 
-CLEANUP_DEFINE(struct codec, codec_free);
-CLEANUP_DEFINE(struct codec_plan, codec_plan_free);
-
 enum {
     MAX_BODY_BYTES = 64 * 1024,
     MAX_TEXT_BYTES = 64,

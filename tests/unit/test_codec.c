@@ -981,9 +981,22 @@ static void
 prints_numbers_that_read_back_the_same(void **state)
 {
     (void)state;
-    const double numbers[] = {0.0,  -0.0,    1.0,      0.1,      1.0 / 3,   1e22,
-                              1e23, DBL_MAX, DBL_MIN,  4.9e-324, 123456789, 1e15,
-                              1e17, -1e-7,   INFINITY, -INFINITY};
+    const double numbers[] = {0.0,
+                              -0.0,
+                              1.0,
+                              0.1,
+                              1.0 / 3,
+                              1e22,
+                              1e23,
+                              DBL_MAX,
+                              DBL_MIN,
+                              4.9e-324,
+                              123456789,
+                              1e15,
+                              1e17,
+                              -1e-7,
+                              (double)INFINITY,
+                              -(double)INFINITY};
     CLEANUP(codec_freep) struct codec *codec = open_codec(&one_double);
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {

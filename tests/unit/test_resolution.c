@@ -10,9 +10,7 @@
 
 #include <stdio.h>
 
-CLEANUP_DEFINE(struct codec, codec_free);
 CLEANUP_DEFINE(struct codec_plan, codec_plan_free);
-CLEANUP_DEFINE(struct schema, schema_free);
 
 /* ---- Helpers --------------------------------------------------------------------- */
 
@@ -62,9 +60,7 @@ reading_done(struct reading *reading)
 #define READING           CLEANUP(reading_done) struct reading reading = {0}
 #define RECORD(fields)    "{\"type\": \"record\", \"name\": \"R\", \"fields\": [" fields "]}"
 #define FIELD(name, type) "{\"name\": \"" name "\", \"type\": " type "}"
-#define FIELD_OR(name, type, value)                                                      \
-    "{\"name\": \"" name "\", \"type\": " type ", \"default\": " value "}"
-#define ENUM(symbols) "{\"type\": \"enum\", \"name\": \"E\", \"symbols\": [" symbols "]}"
+#define ENUM(symbols)     "{\"type\": \"enum\", \"name\": \"E\", \"symbols\": [" symbols "]}"
 
 #define ASSERT_READS(type, writer, body)                                                 \
     do {                                                                                 \
@@ -351,36 +347,33 @@ static const struct field full_fields[] = {
     FULL(opt, FIELD_LONG, .nullable = true, .present = offsetof(struct full, has_opt)),
     FULL(choice, FIELD_UNION, .of = choice_branches, .n_of = 2),
 };
-static const struct record_type
-    full_type =
-        {
-            "R",
-            RECORD(
-                FIELD("a", "\"string\"") "," FIELD_OR("none", "[\"null\", \"string\"]", "null") "," FIELD_OR(
-                    "text",
-                    "\"string\"",
-                    "\"caf\xc3\xa9\"") "," FIELD_OR("raw", "\"bytes\"", "\"\\u00ff\\u0000a\"") "," FIELD_OR("bi"
-                                                                                                            "g",
-                                                                                                            "\"l"
-                                                                                                            "ong"
-                                                                                                            "\"",
-                                                                                                            "-5") "," FIELD_OR("wide",
-                                                                                                                               "\"double\"",
-                                                                                                                               "1.5") "," FIELD_OR("flag", "\"boolean\"", "true") "," FIELD_OR("color",
-                                                                                                                                                                                               "{\"type\": \"enum\", \"name\": \"C\", "
-                                                                                                                                                                                               "\"symbols\": [\"RED\", \"BLUE\"]}",
-                                                                                                                                                                                               "\"BLUE\"") "," FIELD_OR("pin", "{\"type\": \"fixed\", \"name\": \"P\", \"size\": 2}", "\"\\u0001\\u00fe\"") "," FIELD_OR("deep",
-                                                                                                                                                                                                                                                                                                                         "{\"type\": \"record\", \"name\": \"Deep\", \"fields\": [" FIELD_OR("x", "\"int\"", "3") "," FIELD(
-                                                                                                                                                                                                                                                                                                                             "names",
-                                                                                                                                                                                                                                                                                                                             "{\"type\": \"array\", \"items\": \"string\"}") "]}",
-                                                                                                                                                                                                                                                                                                                         "{\"names\": [\"p\", \"q\"]}") "," FIELD_OR("list",
-                                                                                                                                                                                                                                                                                                                                                                     "{\"type\": \"array\", \"items\": \"Deep\"}",
-                                                                                                                                                                                                                                                                                                                                                                     "[{\"x\": 8, \"names\": []}, {\"names\": [\"r\"]}]") "," FIELD_OR("map", "{\"type\": \"map\", \"values\": \"long\"}", "{\"one\": 1}") "," FIELD_OR("opt",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "[\"long\", \"null\"]",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        "77") "," FIELD_OR("choice",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "[\"long\", \"string\"]",
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                           "42")),
-            FIELD_ROWS(full_fields), sizeof(struct full), NULL};
+static const char full_avsc[] =
+    "{\"type\": \"record\", \"name\": \"R\", \"fields\": ["
+    "{\"name\": \"a\", \"type\": \"string\"},"
+    "{\"name\": \"none\", \"type\": [\"null\", \"string\"], \"default\": null},"
+    "{\"name\": \"text\", \"type\": \"string\", \"default\": \"caf\xc3\xa9\"},"
+    "{\"name\": \"raw\", \"type\": \"bytes\", \"default\": \"\\u00ff\\u0000a\"},"
+    "{\"name\": \"big\", \"type\": \"long\", \"default\": -5},"
+    "{\"name\": \"wide\", \"type\": \"double\", \"default\": 1.5},"
+    "{\"name\": \"flag\", \"type\": \"boolean\", \"default\": true},"
+    "{\"name\": \"color\", \"type\": {\"type\": \"enum\", \"name\": \"C\","
+    " \"symbols\": [\"RED\", \"BLUE\"]}, \"default\": \"BLUE\"},"
+    "{\"name\": \"pin\", \"type\": {\"type\": \"fixed\", \"name\": \"P\", \"size\": 2},"
+    " \"default\": \"\\u0001\\u00fe\"},"
+    "{\"name\": \"deep\", \"type\": {\"type\": \"record\", \"name\": \"Deep\", "
+    "\"fields\": ["
+    " {\"name\": \"x\", \"type\": \"int\", \"default\": 3},"
+    " {\"name\": \"names\", \"type\": {\"type\": \"array\", \"items\": \"string\"}}]},"
+    " \"default\": {\"names\": [\"p\", \"q\"]}},"
+    "{\"name\": \"list\", \"type\": {\"type\": \"array\", \"items\": \"Deep\"},"
+    " \"default\": [{\"x\": 8, \"names\": []}, {\"names\": [\"r\"]}]},"
+    "{\"name\": \"map\", \"type\": {\"type\": \"map\", \"values\": \"long\"},"
+    " \"default\": {\"one\": 1}},"
+    "{\"name\": \"opt\", \"type\": [\"long\", \"null\"], \"default\": 77},"
+    "{\"name\": \"choice\", \"type\": [\"long\", \"string\"], \"default\": 42}]}";
+
+static const struct record_type full_type = {"R", full_avsc, FIELD_ROWS(full_fields),
+                                             sizeof(struct full), NULL};
 
 static void
 sets_fields_that_the_writer_lacks_to_their_defaults(void **state)
@@ -800,9 +793,9 @@ static const struct field wide_branches[] = {
 static const struct field wide_fields[] = {
     {.name = "v", .type = FIELD_UNION, .of = wide_branches, .n_of = 5}};
 #define DEEP                                                                             \
-    "{\"type\": \"record\", \"name\": \"Deep\", \"fields\": [" FIELD_OR(                 \
-        "x", "\"int\"", "3") "," FIELD("names", "{\"type\": \"array\", \"items\": "      \
-                                                "\"string\"}") "]}"
+    "{\"type\": \"record\", \"name\": \"Deep\", \"fields\": ["                           \
+    "{\"name\": \"x\", \"type\": \"int\", \"default\": 3},"                              \
+    "{\"name\": \"names\", \"type\": {\"type\": \"array\", \"items\": \"string\"}}]}"
 static const struct record_type wide_type = {
     "R", WRITER("[\"null\", \"double\", \"long\", \"string\", " DEEP "]"),
     FIELD_ROWS(wide_fields), sizeof(struct wide_choice), NULL};

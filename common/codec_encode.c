@@ -218,7 +218,7 @@ refuse(const struct writer *writer, const struct op *op, const char *what)
 
 /* Room for `len` bytes at `at`; NULL at the ceiling. */
 static char *
-make_room(struct writer *writer, char *at, size_t len)
+make_room(struct writer *writer, const char *at, size_t len)
 {
     struct buf *out = writer->out;
     if (at)
@@ -304,7 +304,7 @@ put_slice(
 HOT char *
 put_bool(struct writer *writer, char *at, uint8_t value)
 {
-    char byte = value != 0;
+    char byte = value ? 1 : 0;
     return put_fixed(writer, at, &byte, 1);
 }
 

@@ -6,7 +6,8 @@
 
 #include "json_scan.h"
 
-enum { WIDTH = 88, MARGIN = 6, MAX_DEPTH = 4 };
+/* The first member stands behind the name and a bracket, however long it is. */
+enum { WIDTH = 88, MARGIN = 6, FIRST_COLUMN = MARGIN + 1, MAX_DEPTH = 4 };
 
 struct packing {
     struct buf *out;
@@ -20,7 +21,7 @@ make_room(struct packing *packing, size_t len)
 {
     struct buf *out = packing->out;
     size_t column = out->len - packing->line;
-    if (column <= MARGIN || column + len <= WIDTH)
+    if (column <= FIRST_COLUMN || column + len <= WIDTH)
         return;
     while (out->len && out->data[out->len - 1] == ' ')
         out->len--;

@@ -173,7 +173,7 @@ measure(struct bench *bench,
     printf("{\"name\": \"%s\", \"what\": \"%s (%zu bytes)\", \"unit\": \"ns\", "
            "\"ours\": %.1f, \"peer\": %.1f, \"peer_name\": \"avro-c %s\", "
            "\"ratio\": %.2f, \"goal\": %.0f, \"holds\": %s, \"runs\": %d}\n",
-           name, what, bench->body_len, our, theirs, AVRO_C_VERSION, ratio, goal,
+           name, what, bench->body_len, our, theirs, sample_avro_version, ratio, goal,
            ratio >= goal ? "true" : "false", RUNS);
     fflush(stdout);
 }

@@ -2,6 +2,8 @@
 /* The sample's schema, table, content and avro-c side. */
 #include "avro_sample.h"
 
+const char sample_avro_version[] = AVRO_C_VERSION;
+
 static const char sample_avsc[] =
     "{"
     "\"type\": \"record\", \"name\": \"Sample\", \"namespace\": \"heddle.test\", "
@@ -70,9 +72,7 @@ static const struct field tuner_fields[] = {
 };
 
 static const struct record_type tuner_type = {
-    "heddle.test.Tuner",
-    NULL,
-    FIELD_ROWS(tuner_fields),
+    "heddle.test.Tuner",         NULL, FIELD_ROWS(tuner_fields),
     sizeof(struct sample_tuner), NULL,
 };
 
@@ -154,9 +154,7 @@ static const struct field sample_fields[] = {
 };
 
 const struct record_type sample_type = {
-    "heddle.test.Sample",
-    sample_avsc,
-    FIELD_ROWS(sample_fields),
+    "heddle.test.Sample",  sample_avsc, FIELD_ROWS(sample_fields),
     sizeof(struct sample), NULL,
 };
 
@@ -613,7 +611,11 @@ same_number(double a, double b)
 {
     /* By bits: NaN equals itself. NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
      */
-    return memcmp(&a, &b, sizeof a) == 0;
+    uint64_t a_bits;
+    uint64_t b_bits;
+    memcpy(&a_bits, &a, sizeof a_bits);
+    memcpy(&b_bits, &b, sizeof b_bits);
+    return a_bits == b_bits;
 }
 
 static bool

@@ -58,6 +58,8 @@ struct sample {
 };
 
 extern const struct record_type sample_type;
+/* Version of the avro-c that is compared with. */
+extern const char sample_avro_version[];
 
 /* A sample with static content: 352 bytes as Avro. */
 void sample_fill(struct sample *ret_sample);

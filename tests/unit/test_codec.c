@@ -810,6 +810,13 @@ next_random(uint64_t *state)
     return *state;
 }
 
+static void
+flip_bit(const struct buf *body, uint64_t random)
+{
+    unsigned char *byte = (unsigned char *)body->data + random / 8 % body->len;
+    *byte = (unsigned char)(*byte ^ 1U << random % 8);
+}
+
 /* Whatever is read can be written, and whatever is not has a code. */
 static void
 survives_random_damage(void **state)
@@ -833,8 +840,7 @@ survives_random_damage(void **state)
         arena_reset(&arena);
         assert_int_equal(codec_encode(codec, &all, &body, NULL), ERR_OK);
         for (uint64_t k = next_random(&seed) % 4; k < 4; k++)
-            body.data[next_random(&seed) % body.len] ^=
-                (char)(1U << next_random(&seed) % 8);
+            flip_bit(&body, next_random(&seed));
         if (codec_decode(plan, buf_slice(&body), &arena, &all, &err)) {
             assert_int_equal(err.kind, ERR_RECORD);
             assert_memory_equal(err.code, "body_", 5);

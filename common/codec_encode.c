@@ -202,17 +202,18 @@ struct writer {
     char *end; /* of the room in `out`, its ceiling counted */
     size_t depth_left;
     size_t items_left;
+    enum err_kind kind; /* of what stopped it */
     struct err *err;
 };
 
-static char *refuse(const struct writer *writer, const struct op *op, const char *what)
+static char *refuse(struct writer *writer, const struct op *op, const char *what)
     __attribute__((cold, noinline));
 
 static char *
-refuse(const struct writer *writer, const struct op *op, const char *what)
+refuse(struct writer *writer, const struct op *op, const char *what)
 {
-    err_set(writer->err, ERR_RECORD, "body_invalid", "can't write field %s: %s", op->path,
-            what);
+    writer->kind = err_set(writer->err, ERR_RECORD, "body_invalid",
+                           "can't write field %s: %s", op->path, what);
     return NULL;
 }
 
@@ -224,7 +225,7 @@ make_room(struct writer *writer, const char *at, size_t len)
     if (at)
         out->len = (size_t)(at - out->data);
     if (!buf_reserve(out, len)) {
-        buf_check(out, "the record", writer->err);
+        writer->kind = buf_check(out, "the record", writer->err);
         return NULL;
     }
     size_t ceiling = out->max ? out->max : BUF_MAX_BYTES;
@@ -453,5 +454,5 @@ codec_encode(const struct codec *codec,
     if (at)
         at = run(&writer, codec->encode->ops, value, 0, 1, at);
     out->len = at ? (size_t)(at - out->data) : before;
-    return at ? ERR_OK : ERR_RECORD;
+    return at ? ERR_OK : writer.kind;
 }

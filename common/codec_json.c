@@ -476,8 +476,9 @@ parse_bytes(struct parser *parser, const struct schema_node *node, const json_t 
         return unfit(parser, node, json);
     if (node->type == SCHEMA_FIXED && bytes.len != node->fixed_size)
         return unfit(parser, node, json);
-    if (buf_check(&bytes, "a value of the JSON", parser->err))
-        return ERR_RECORD;
+    enum err_kind kind = buf_check(&bytes, "a value of the JSON", parser->err);
+    if (kind)
+        return kind;
     if (node->type == SCHEMA_BYTES)
         add_long(&parser->body, (int64_t)bytes.len);
     buf_add_slice(&parser->body, buf_slice(&bytes));
@@ -527,10 +528,13 @@ parse_record(struct parser *parser, const struct schema_node *node, const json_t
             return err_set(parser->err, ERR_RECORD, "body_invalid",
                            "JSON of field %s: it is missing and has no default",
                            parser->path.text);
-        if (!value)
+        enum err_kind kind = ERR_OK;
+        if (value)
+            kind = parse_value(parser, field->type, value);
+        else
             buf_add_slice(&parser->body, field->default_body);
-        else if (parse_value(parser, field->type, value))
-            return ERR_RECORD;
+        if (kind)
+            return kind;
         path_pop(&parser->path, len);
     }
     return unknown_field(parser, node, json);
@@ -547,8 +551,9 @@ parse_array(struct parser *parser, const struct schema_node *node, const json_t 
         add_long(&parser->body, (int64_t)json_array_size(json));
     json_array_foreach(json, i, item)
     {
-        if (parse_value(parser, node->items, item))
-            return ERR_RECORD;
+        enum err_kind kind = parse_value(parser, node->items, item);
+        if (kind)
+            return kind;
     }
     add_long(&parser->body, 0);
     return ERR_OK;
@@ -566,8 +571,9 @@ parse_map(struct parser *parser, const struct schema_node *node, const json_t *j
     json_object_foreach((json_t *)(uintptr_t)json, key, item)
     {
         add_text(&parser->body, key, strlen(key));
-        if (parse_value(parser, node->items, item))
-            return ERR_RECORD;
+        enum err_kind kind = parse_value(parser, node->items, item);
+        if (kind)
+            return kind;
     }
     add_long(&parser->body, 0);
     return ERR_OK;

@@ -117,6 +117,47 @@ decode(void *state, struct err *err)
     return serde_decode(coded->serde, buf_slice(&coded->value), &arena, &back, err);
 }
 
+/* Too long for the first room of a buffer. */
+static struct audit_row
+long_row(void)
+{
+    static char text[4000];
+    memset(text, 'x', sizeof text);
+    struct audit_row long_one = row;
+    long_one.x = (struct slice){text, sizeof text};
+    return long_one;
+}
+
+static enum err_kind
+encode_long(void *state, struct err *err)
+{
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    struct audit_row long_one = long_row();
+    return codec_encode(state, &long_one, &out, err);
+}
+
+static enum err_kind
+print_json(void *state, struct err *err)
+{
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    struct audit_row long_one = long_row();
+    return codec_to_json(state, &long_one, &out, err);
+}
+
+struct text {
+    const struct codec *codec;
+    struct buf json;
+};
+
+static enum err_kind
+parse_json(void *state, struct err *err)
+{
+    struct text *text = state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct audit_row back;
+    return codec_from_json(text->codec, buf_slice(&text->json), &arena, &back, err);
+}
+
 static enum err_kind
 by_id(void *state, uint32_t id, struct slice *ret_text, struct err *err)
 {
@@ -164,6 +205,22 @@ a_record_is_read_or_there_is_no_memory(void **state)
 }
 
 static void
+json_is_written_and_read_or_there_is_no_memory(void **state)
+{
+    (void)state;
+    CLEANUP(serde_freep) struct serde *serde = serde_new(&audit_row_type, NULL, NULL);
+    struct text text = {serde_codec(serde), BUF_INIT};
+    struct audit_row long_one = long_row();
+    assert_int_equal(codec_to_json(text.codec, &long_one, &text.json, NULL), ERR_OK);
+
+    assert_fatal_until_it_works(encode_long, (void *)(uintptr_t)text.codec);
+    assert_fatal_until_it_works(print_json, (void *)(uintptr_t)text.codec);
+    assert_fatal_until_it_works(parse_json, &text);
+
+    buf_done(&text.json);
+}
+
+static void
 the_plan_of_an_id_is_made_or_there_is_no_memory(void **state)
 {
     (void)state;
@@ -190,6 +247,7 @@ main(void)
         cmocka_unit_test(a_record_type_is_opened_or_there_is_no_memory),
         cmocka_unit_test(a_record_is_written_or_there_is_no_memory),
         cmocka_unit_test(a_record_is_read_or_there_is_no_memory),
+        cmocka_unit_test(json_is_written_and_read_or_there_is_no_memory),
         cmocka_unit_test(the_plan_of_an_id_is_made_or_there_is_no_memory),
     };
     return cmocka_run_group_tests_name("no_memory", tests, NULL, NULL);

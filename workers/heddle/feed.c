@@ -130,6 +130,17 @@ on_refused(void *state, const char *name, const struct err *err)
     feed_problem(&feed->report, name, err->msg);
 }
 
+/* What is done with: the bar runs with the broker's answers, not with the walk. */
+static void
+show_progress(void *state)
+{
+    struct feed *feed = state;
+    const struct feeder_counts *counts = feeder_counts(feed->feeder);
+    progress_show(&feed->report.progress, counts->delivered + counts->refused +
+                                              feed->report.unchanged +
+                                              feed->report.skipped);
+}
+
 static void
 drop_later(struct feed *feed)
 {
@@ -220,7 +231,7 @@ feed_init(struct feed *feed, const struct program_call *call, struct err *err)
         return err->kind;
     /* The producer comes last: librdkafka 2.0 asks for the topic of a first record while
      * it connects, but only once a second after that. */
-    struct feeder_events events = {on_refused, feed, &stop,
+    struct feeder_events events = {on_refused, show_progress, feed, &stop,
                                    settings.watch ? 0 : SILENCE_MS};
     feed->feeder = feeder_new(&feed->kafka, &events, err);
     feed->target.feeder = feed->feeder;
@@ -335,7 +346,7 @@ visit_run(void *state, const struct campaign_run *run, struct err *err)
         return err->kind;
     feed->report.unchanged += outcome == FEED_UNCHANGED;
     feed->report.skipped += outcome == FEED_SKIPPED;
-    progress_show(&feed->report.progress, feed->report.found);
+    show_progress(feed);
     if (outcome == FEED_LATER)
         return put_off(feed, run, &why, err);
     return commit_when_due(feed, err);
@@ -574,7 +585,7 @@ end_line(struct lines *lines, struct err *err)
         lines->feed->report.found++;
         kind = send_line(lines, buf_slice(&lines->line), err);
     }
-    progress_show(&lines->feed->report.progress, lines->feed->report.found);
+    show_progress(lines->feed);
     buf_reset(&lines->line);
     return kind;
 }

@@ -216,6 +216,7 @@ wait_for_room(struct feeder *feeder, size_t bytes, struct err *err)
                                     feeder->bytes_on_way + bytes > FEEDER_MAX_BYTES)) {
         if (stopped(feeder))
             return err_set(err, ERR_RETRY, "interrupted", "interrupted");
+        feeder->events.waiting(feeder->events.state);
         if (feeder_poll(feeder, WAIT_MS, err) || check_silence(feeder, err))
             return err->kind;
     }
@@ -269,6 +270,7 @@ feeder_flush(struct feeder *feeder, struct err *err)
 {
     int64_t stop_at = INT64_MAX;
     while (feeder->n_on_way > 0 && clock_monotonic_ms() < stop_at) {
+        feeder->events.waiting(feeder->events.state);
         producer_poll(feeder->producer, WAIT_MS);
         if (check_silence(feeder, err))
             break;

@@ -48,6 +48,7 @@ struct feeder;
 struct feeder_events {
     /* The broker refused this one for good; the others go on. */
     void (*refused)(void *state, const char *name, const struct err *err);
+    void (*waiting)(void *state); /* while it waits, some times a second */
     void *state;
     const volatile sig_atomic_t *stop; /* not 0: waits end early */
     int silence_ms; /* without any report for so long the broker is given up; 0: never */

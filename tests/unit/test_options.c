@@ -263,6 +263,10 @@ refuses_a_key_that_stands_twice_in_the_file(void **state)
     assert_int_equal(from_file(f, "heddle", "group", "a"), ERR_OK);
     assert_int_equal(from_file(f, "heddle", "group", "a"), ERR_FATAL);
     assert_string_equal(f->err.code, "duplicate_setting");
+    assert_int_equal(FLAGS(f, "--format=raw", "-X", "linger.ms=9"), ERR_OK);
+    assert_int_equal(from_file(f, "heddle", "format", "json"), ERR_OK);
+    assert_int_equal(from_file(f, "heddle", "format", "json"), ERR_FATAL);
+    assert_string_equal(f->err.code, "duplicate_setting");
     assert_int_equal(from_file(f, "kafka", "linger.ms", "5"), ERR_OK);
     assert_int_equal(from_file(f, "kafka", "linger.ms", "6"), ERR_FATAL);
     assert_string_equal(f->err.code, "duplicate_setting");
@@ -286,7 +290,7 @@ reads_values_from_files(void **state)
     assert_int_equal(from_variable(f, "HEDDLE__FILE=/secret"), ERR_FATAL);
     assert_int_equal(from_file(f, "heddle", "token", "@file:/missing"), ERR_FATAL);
     assert_string_equal(f->err.code, "config_unreadable");
-    assert_int_equal(from_file(f, "heddle", "token", "@file:/nul"), ERR_FATAL);
+    assert_int_equal(FLAGS(f, "--token=@file:/nul"), ERR_FATAL);
     assert_string_equal(f->err.code, "bad_value");
 }
 

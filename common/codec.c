@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-enum { DEFAULT_MAX_DEPTH = 64, DEFAULT_MAX_ITEMS = 1000000 };
+/* Each level is a call: the hard ceiling keeps a generous caller's stack. */
+enum { DEFAULT_MAX_DEPTH = 64, HARD_MAX_DEPTH = 1024, DEFAULT_MAX_ITEMS = 1000000 };
 
 /* What is the record's fault in others' schemas is ours in our own. */
 static enum err_kind
@@ -56,6 +57,8 @@ codec_new(const struct record_type *type,
         codec->limits = *limits;
     if (codec->limits.max_depth == 0)
         codec->limits.max_depth = DEFAULT_MAX_DEPTH;
+    if (codec->limits.max_depth > HARD_MAX_DEPTH)
+        codec->limits.max_depth = HARD_MAX_DEPTH;
     if (codec->limits.max_items == 0)
         codec->limits.max_items = DEFAULT_MAX_ITEMS;
     if (!build(codec, err))

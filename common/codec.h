@@ -22,7 +22,7 @@ struct codec_plan;
 
 /* Ceilings of one value, either way; a zero takes the default beside it. */
 struct codec_limits {
-    size_t max_depth; /* arrays and maps within one another, records to skip too: 64 */
+    size_t max_depth; /* lists within lists, records to skip too: 64, at most 1024 */
     size_t max_items; /* items of all lists, and records to skip: 1,000,000 */
 };
 

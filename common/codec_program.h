@@ -10,6 +10,9 @@
 #include "codec.h"
 #include "schema_tree.h"
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+               "floats and doubles are copied as they lie: Avro has them little-endian");
+
 enum op_code {
     OP_END, /* of a body: next item, or return */
     OP_BOOLEAN,

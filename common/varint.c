@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "bytes are read as a word");
+
 #define STOP_BITS UINT64_C(0x8080808080808080)
 
 static const struct varint unreadable = {0};
@@ -27,7 +29,6 @@ get_by_byte(const char *at, const char *end)
 struct varint
 varint_get_long(const char *at, const char *end)
 {
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     uint64_t word;
     if (end - at < (ptrdiff_t)sizeof word)
         return get_by_byte(at, end);
@@ -45,7 +46,4 @@ varint_get_long(const char *at, const char *end)
            (word & UINT64_C(0x0FFFFFFF00000000)) >> 4;
     const char *next = at + __builtin_ctzll(last) / 8 + 1;
     return (struct varint){next, varint_unzigzag(word)};
-#else
-    return get_by_byte(at, end);
-#endif
 }

@@ -749,6 +749,21 @@ reads_down_to_the_depth_it_allows(void **state)
 }
 
 static void
+keeps_its_stack_and_memory_whatever_limits_it_is_given(void **state)
+{
+    (void)state;
+    const struct codec_limits limits = {.max_depth = SIZE_MAX, .max_items = SIZE_MAX};
+    CLEANUP(buf_done) struct buf deep = BUF_INIT;
+    struct err err;
+    for (int i = 0; i < 100000; i++)
+        buf_add(&deep, "\x00\x02", 2);
+    const struct slice many = BODY("\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00");
+    assert_string_equal(decode_as(&tree_type, &limits, buf_slice(&deep), &err),
+                        "body_invalid");
+    assert_string_equal(decode_as(&one_nulls, &limits, many, &err), "body_invalid");
+}
+
+static void
 refuses_items_that_outgrow_the_arena(void **state)
 {
     (void)state;
@@ -1238,6 +1253,7 @@ main(void)
         cmocka_unit_test(holds_a_block_to_the_length_it_says),
         cmocka_unit_test(refuses_a_value_nested_a_hundred_thousand_deep),
         cmocka_unit_test(reads_down_to_the_depth_it_allows),
+        cmocka_unit_test(keeps_its_stack_and_memory_whatever_limits_it_is_given),
         cmocka_unit_test(refuses_items_that_outgrow_the_arena),
         cmocka_unit_test(names_the_field_and_the_byte_it_refuses),
         cmocka_unit_test(refuses_a_body_cut_at_any_byte),

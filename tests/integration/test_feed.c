@@ -108,8 +108,9 @@ start_feed(const struct scene *scene,
            struct process *process,
            const char *const *arguments)
 {
-    const char *argv[ARGS_MAX] = {BIN_DIR "/heddle", "feed", "--brokers",
-                                  broker.bootstrap, "-Xcompression.codec=none"};
+    static const char program[] = BIN_DIR "/heddle";
+    const char *argv[ARGS_MAX] = {program, "feed", "--brokers", broker.bootstrap,
+                                  "-Xcompression.codec=none"};
     const char *environment[] = {scene->state_variable, "HEDDLE_CONFIG=/dev/null", NULL};
     size_t n = 5;
     for (size_t i = 0; arguments[i]; i++) {
@@ -364,7 +365,7 @@ note_run(void *state, const struct message *in, const struct tuning_event *event
     bool *seen = state;
     const char *task = memrchr(in->key.data, '/', in->key.len);
     assert_non_null(task);
-    int i = atoi(task + 2);
+    int i = (int)strtol(task + 2, NULL, 10);
     assert_in_range(i, 0, KILL_RUNS - 1);
     seen[i] = true;
 }

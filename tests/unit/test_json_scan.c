@@ -164,18 +164,6 @@ writes_strings_in_line_form(void **state)
                         "\"a\\\"\\\\\\n\\u007f\\u0001\\u00e9\\ud83d\\ude00\\ufffd\"");
 }
 
-static void
-knows_utf8(void **state)
-{
-    (void)state;
-    assert_true(utf8_valid(SLICE("a\xC3\xA9\xF4\x8F\xBF\xBF")));
-    assert_false(utf8_valid(SLICE("\xC0\x80")));
-    assert_false(utf8_valid(SLICE("\xED\xA0\x80")));
-    assert_false(utf8_valid(SLICE("\xF4\x90\x80\x80")));
-    assert_false(utf8_valid(SLICE("a\xC3")));
-    assert_false(utf8_valid(SLICE("\x80")));
-}
-
 int
 main(void)
 {
@@ -189,7 +177,6 @@ main(void)
         cmocka_unit_test(reads_a_hundred_thousand_brackets),
         cmocka_unit_test(decodes_escapes),
         cmocka_unit_test(writes_strings_in_line_form),
-        cmocka_unit_test(knows_utf8),
     };
     return cmocka_run_group_tests_name("json_scan", tests, NULL, NULL);
 }

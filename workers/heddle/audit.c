@@ -86,7 +86,7 @@ inputs_done(struct inputs *inputs)
 }
 
 static void
-closep(int *fd)
+closep(const int *fd)
 {
     if (*fd > STDERR_FILENO)
         close(*fd);
@@ -263,7 +263,8 @@ read_parts(const struct program_call *call,
     *parts = (struct audit_parts){
         .result = buf_slice(&inputs->result.bytes),
         .has_event_time = true,
-        .event_time_us = given ? settings.event_time_us : part_file_us(inputs->result.mtime_ns),
+        .event_time_us =
+            given ? settings.event_time_us : part_file_us(inputs->result.mtime_ns),
         .logs = inputs->logs,
         .n_logs = settings.logs.n,
         .defaults = {inputs->defaults, inputs->n_defaults},

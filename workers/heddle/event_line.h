@@ -15,11 +15,11 @@
 #define EVENT_LINE_MAX_BYTES ((size_t)64 << 20)
 
 /*
- * Reads one line into the parts of one event, in the arena or borrowed from `line`;
+ * Reads one line into the parts of one event, in the arena or borrowed from `text`;
  * `log` is the storage of the one log that an event may have. Defaults and node are left
  * alone. ERR_RECORD "event_line_invalid".
  */
-enum err_kind event_line_read(struct slice line,
+enum err_kind event_line_read(struct slice text,
                               struct arena *arena,
                               struct tuning_parts *ret_parts,
                               struct tuning_log *log,

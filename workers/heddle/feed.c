@@ -19,9 +19,9 @@
 #include "feed_run.h"
 #include "feeder.h"
 #include "kafka.h"
-#include "line_form.h"
 #include "sent.h"
 #include "set_defaults.h"
+#include "text.h"
 
 enum {
     BROKER_TIMEOUT_MS = 10000,
@@ -171,7 +171,7 @@ static struct slice
 node_name(struct feed *feed)
 {
     if (gethostname(feed->node, sizeof feed->node - 1) != 0 || !feed->node[0] ||
-        !utf8_valid(slice_of(feed->node)))
+        text_bad(slice_of(feed->node)) != strlen(feed->node))
         snprintf(feed->node, sizeof feed->node, "unknown");
     return slice_of(feed->node);
 }

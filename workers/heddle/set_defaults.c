@@ -8,6 +8,7 @@
 #include "cleanup.h"
 #include "json_scan.h"
 #include "line_form.h"
+#include "text.h"
 
 static enum err_kind
 refuse_json(struct slice key, struct slice json, struct err *err)
@@ -40,7 +41,7 @@ parse_one(const char *text, struct default_entry *entry, struct err *err)
     enum json_type type;
     if (json_scan_check(entry->json, &type, NULL))
         return refuse_json(entry->key, entry->json, err);
-    if (!utf8_valid(slice_of(text)))
+    if (text_bad(slice_of(text)) != strlen(text))
         return err_fatal(err, EXIT_USAGE, "set_invalid", "--set %s: no UTF-8", text);
     return ERR_OK;
 }

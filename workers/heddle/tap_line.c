@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "line_form.h"
+#include "text.h"
 
 static void
 add_base64(struct buf *out, struct slice bytes)
@@ -30,7 +31,7 @@ add_bytes(struct buf *out, struct slice bytes)
         buf_add_str(out, "null");
         return;
     }
-    if (utf8_valid(bytes)) {
+    if (text_bad(bytes) == bytes.len) {
         line_form_string(out, bytes);
         return;
     }

@@ -4,6 +4,7 @@
 #include "kafka.h"
 #include "serde.h"
 #include "topics.h"
+#include "warning.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -156,6 +157,28 @@ census_says_what_it_can_not_read(void **state)
     process_close(&process);
 }
 
+/* The embedded broker keeps some MiB a partition, as a retention would. */
+static void
+census_says_that_offsets_are_gone(void **state)
+{
+    (void)state;
+    enum { N = 12, FILL = 1 << 20 };
+    struct process process;
+    CLEANUP(buf_done) struct buf x = BUF_INIT;
+    buf_add_str(&x, "{\"src\": \"");
+    for (int i = 0; i < FILL; i++)
+        buf_add_byte(&x, 'a');
+    buf_add_str(&x, "\"}");
+
+    for (int i = 0; i < N; i++)
+        send_row("k", "{\"tuners_run\": []}", buf_text(&x));
+
+    assert_int_equal(run_heddle(&process, WORDS("census", "--json")), 1);
+    assert_non_null(strstr(process.text, " offsets are gone"));
+    assert_non_null(strstr(process.text, "\"rows\": 1,"));
+    process_close(&process);
+}
+
 static void
 tap_shows_a_bad_record_and_goes_on(void **state)
 {
@@ -203,6 +226,52 @@ tap_shows_what_fits(void **state)
     process_close(&process);
 
     assert_int_equal(run_heddle(&process, WORDS("tap", "--filter", "colour=red")), 64);
+    process_close(&process);
+}
+
+static void
+send_warning(const char *code)
+{
+    struct err err;
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    CLEANUP(serde_freep) struct serde *serde = serde_new(&warning_type, NULL, &err);
+    struct warning warning = {
+        .code = slice_of(code),
+        .severity = SEVERITY_WARNING,
+        .subject = SLICE("s"),
+        .message = SLICE("m"),
+        .origin = {SLICE("e"), SLICE("n"), SLICE("s"), 1, SLICE("p")},
+        .provenance = {.worker = SLICE("w"),
+                       .version = SLICE("v"),
+                       .config_sha256 = SLICE("c")},
+    };
+    assert_non_null(serde);
+    assert_int_equal(serde_encode(serde, &warning, &out, &err), ERR_OK);
+    send_value(TOPIC_WARNINGS, code, buf_slice(&out));
+}
+
+static void
+tap_picks_warnings_and_bad_records_by_code(void **state)
+{
+    (void)state;
+    struct process process;
+    send_warning("stale_log");
+    send_warning("orphan_log");
+    send_value(TOPIC_WARNINGS, "k", SLICE("not framed"));
+
+    assert_int_equal(
+        run_heddle(&process, WORDS("tap", TOPIC_WARNINGS, "--from", "start",
+                                   "--until-end", "--filter", "code=stale_*")),
+        0);
+    assert_int_equal(count_of(process.text, "\"offset\""), 1);
+    assert_int_equal(count_of(process.text, "\"code\":\"stale_log\""), 1);
+    process_close(&process);
+
+    assert_int_equal(
+        run_heddle(&process, WORDS("tap", TOPIC_WARNINGS, "--from", "start",
+                                   "--until-end", "--filter", "code=magic_*")),
+        1);
+    assert_int_equal(count_of(process.text, "\"offset\""), 1);
     process_close(&process);
 }
 
@@ -295,8 +364,11 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(census_counts_what_stands, start, stop),
         cmocka_unit_test_setup_teardown(census_says_what_it_can_not_read, start, stop),
+        cmocka_unit_test_setup_teardown(census_says_that_offsets_are_gone, start, stop),
         cmocka_unit_test_setup_teardown(tap_shows_a_bad_record_and_goes_on, start, stop),
         cmocka_unit_test_setup_teardown(tap_shows_what_fits, start, stop),
+        cmocka_unit_test_setup_teardown(tap_picks_warnings_and_bad_records_by_code, start,
+                                        stop),
         cmocka_unit_test_setup_teardown(tap_follows_until_it_is_told_to_stop, start,
                                         stop),
         cmocka_unit_test_setup_teardown(tap_shows_dead_letters_with_headers, start, stop),

@@ -700,6 +700,18 @@ status_of(const struct feed *feed, struct err *err)
     return feed->report.n_problems > 0 ? EXIT_NEGATIVE : EXIT_OK;
 }
 
+/* An error that came before it says more than one of its own. */
+static void
+print_summary(const struct feed *feed, int64_t ms, struct err *err)
+{
+    CLEANUP(buf_done) struct buf out = BUF_INIT;
+    struct err failed = {0};
+    feed_summary(&feed->report, feeder_counts(feed->feeder),
+                 settings.events ? "events" : "runs", (double)ms / 1000, &out);
+    if (program_print(&out, &failed) && !err->kind)
+        *err = failed;
+}
+
 static int
 run(const struct program_call *call, struct err *err)
 {
@@ -712,9 +724,7 @@ run(const struct program_call *call, struct err *err)
         settings.events ? feed_lines(&feed, err) : feed_folders(&feed, err);
     finish(&feed, kind, err);
     progress_clear(&feed.report.progress);
-    feed_summary(&feed.report, feeder_counts(feed.feeder),
-                 settings.events ? "events" : "runs",
-                 (double)(clock_monotonic_ms() - start_ms) / 1000);
+    print_summary(&feed, clock_monotonic_ms() - start_ms, err);
     return status_of(&feed, err);
 }
 

@@ -84,30 +84,33 @@ names_wanted(void)
 }
 
 static void
-print_names(const struct feed_report *report)
+add_names(const struct feed_report *report, struct buf *out)
 {
     size_t n = report->n_problems + report->n_notes;
     for (size_t i = 0; i < n && i < FEED_NAMES_MAX; i++)
         if (report->names[i])
-            printf("  %s\n", report->names[i]);
+            buf_addf(out, "  %s\n", report->names[i]);
     if (n > FEED_NAMES_MAX)
-        printf("  and %zu more, named on standard error\n", n - FEED_NAMES_MAX);
+        buf_addf(out, "  and %zu more, named on standard error\n", n - FEED_NAMES_MAX);
 }
 
 void
 feed_summary(const struct feed_report *report,
              const struct feeder_counts *counts,
              const char *what,
-             double seconds)
+             double seconds,
+             struct buf *out)
 {
-    printf("%zu %s found: %zu sent (%.1f MiB in %.1f s), %zu unchanged, %zu skipped",
-           report->found, what, counts->delivered, (double)counts->bytes / 1048576,
-           seconds, report->unchanged, report->skipped + counts->refused);
+    buf_addf(out,
+             "%zu %s found: %zu sent (%.1f MiB in %.1f s), %zu unchanged, %zu skipped",
+             report->found, what, counts->delivered, (double)counts->bytes / 1048576,
+             seconds, report->unchanged, report->skipped + counts->refused);
     if (counts->undelivered > 0)
-        printf(", %zu not delivered", counts->undelivered);
-    printf("\n");
+        buf_addf(out, ", %zu not delivered", counts->undelivered);
+    buf_add_str(out, "\n");
     if (report->n_problems > 0)
-        printf("%zu problem%s\n", report->n_problems, report->n_problems == 1 ? "" : "s");
+        buf_addf(out, "%zu problem%s\n", report->n_problems,
+                 report->n_problems == 1 ? "" : "s");
     if (names_wanted())
-        print_names(report);
+        add_names(report, out);
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "buf.h"
 #include "feeder.h"
 #include "id_set.h"
 #include "progress.h"
@@ -32,8 +33,9 @@ void feed_report_done(struct feed_report *report);
 void feed_problem(struct feed_report *report, const char *name, const char *message);
 /* Something left out as the rules say; no reason to fail. */
 void feed_note(struct feed_report *report, const char *name, const char *message);
-/* The summary. `what` is "runs" or "events". */
+/* Appends the summary. `what` is "runs" or "events". */
 void feed_summary(const struct feed_report *report,
                   const struct feeder_counts *counts,
                   const char *what,
-                  double seconds);
+                  double seconds,
+                  struct buf *out);

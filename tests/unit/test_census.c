@@ -65,6 +65,11 @@ static const char rejected_x[] =
 /* The same run before its log was there. */
 static const char early_x[] =
     "{\"run_key\": \"k\", \"tuners\": [{\"i\": 0, \"outcome\": \"no_evidence\"}]}";
+static const char crash_row[] = "{\"tuners_run\": [{\"best_micro_speedup\": null, "
+                                "\"kept\": null, \"tuner\": \"a\"}]}";
+static const char crash_x[] = "{\"tuners\": [{\"i\": 0, \"outcome\": \"crashed\"}]}";
+static const char crash_with_log_x[] = "{\"tuners\": [{\"i\": 0, \"log\": {\"rejected\": "
+                                       "false}, \"outcome\": \"crashed\"}]}";
 static const char orphan_x[] =
     "{\"orphan_logs\": {\"a8w8_blockscale\": {\"header_exit\": 0, \"rejected\": false}}}";
 static const char bare_geak_row[] =
@@ -257,8 +262,15 @@ finds_the_smallest_key_of_an_outcome(void **state)
     add(census, "b", rejected_row, rejected_x, NULL);
     add(census, "a", rejected_row, early_x, NULL);
 
+    add(census, "d", crash_row, crash_x, NULL);
+    add(census, "e", crash_row, crash_x, NULL);
+    add(census, "f", crash_row, crash_with_log_x, NULL);
+
     assert_true(slice_is(census_find(census, "rejected_arguments"), "b"));
-    assert_null(census_find(census, "crashed").data);
+    assert_true(slice_is(census_find(census, "crashed"), "f"));
+    assert_int_equal(census_drop(census, SLICE("f"), NULL), ERR_OK);
+    assert_true(slice_is(census_find(census, "crashed"), "d"));
+    assert_null(census_find(census, "improved").data);
 }
 
 /* `text` without blanks and line feeds. */

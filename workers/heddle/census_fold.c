@@ -431,28 +431,38 @@ census_add(struct census *census,
 static bool
 has_outcome(const struct census *census,
             const struct standing *standing,
-            const char *outcome)
+            const char *outcome,
+            uint32_t traits)
 {
-    for (size_t i = 0; i < standing->n_parts; i++)
-        if ((standing->parts[i].traits & PART_ENTRY) &&
-            slice_is(names_get(&census->labels, standing->parts[i].outcome), outcome))
+    for (size_t i = 0; i < standing->n_parts; i++) {
+        const struct part *part = &standing->parts[i];
+        if ((part->traits & traits) == traits &&
+            slice_is(names_get(&census->labels, part->outcome), outcome))
             return true;
+    }
     return false;
 }
 
-struct slice
-census_find(const struct census *census, const char *outcome)
+static struct slice
+find(const struct census *census, const char *outcome, uint32_t traits)
 {
     struct slice found = {0};
     for (uint32_t id = 0; id < census->keys.n; id++) {
         const struct standing *standing = census->standing[id];
-        if (!standing || !has_outcome(census, standing, outcome))
+        if (!standing || !has_outcome(census, standing, outcome, traits))
             continue;
         struct slice key = names_get(&census->keys, id);
         if (!found.data || slice_compare(key, found) < 0)
             found = key;
     }
     return found;
+}
+
+struct slice
+census_find(const struct census *census, const char *outcome)
+{
+    struct slice found = find(census, outcome, PART_ENTRY | PART_LOG);
+    return found.data ? found : find(census, outcome, PART_ENTRY);
 }
 
 /* --- the count ------------------------------------------------------------------------

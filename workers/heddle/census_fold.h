@@ -31,8 +31,8 @@ enum err_kind census_add(struct census *census,
 enum err_kind census_drop(struct census *census, struct slice key, struct err *err);
 
 /*
- * The smallest key whose standing row has an entry of this outcome, borrowed; a null
- * slice when there is none.
+ * The smallest key whose standing row has an entry of this outcome, with its log if any
+ * has one: it shows most. Borrowed; a null slice when there is none.
  */
 struct slice census_find(const struct census *census, const char *outcome);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FIRST_CAP = 256 };
+enum { FIRST_CAP = 256, NUMBER_DIGITS = 20 };
 
 void
 buf_init(struct buf *buf, size_t max)
@@ -36,7 +36,7 @@ ceiling(const struct buf *buf)
 }
 
 bool
-buf_reserve(struct buf *buf, size_t len)
+buf_grow(struct buf *buf, size_t len)
 {
     if (buf->failed || len > ceiling(buf) - buf->len) {
         buf->failed = true;
@@ -47,6 +47,8 @@ buf_reserve(struct buf *buf, size_t len)
     size_t cap = buf->cap ? buf->cap : FIRST_CAP;
     while (cap < buf->len + len)
         cap *= 2;
+    if (cap > ceiling(buf))
+        cap = ceiling(buf);
     char *data = realloc(buf->data, cap);
     if (!data) {
         buf->failed = true;
@@ -59,32 +61,15 @@ buf_reserve(struct buf *buf, size_t len)
 }
 
 void
-buf_add(struct buf *buf, const void *data, size_t len)
+buf_add_number(struct buf *buf, uint64_t number)
 {
-    if (len == 0 || !buf_reserve(buf, len))
-        return;
-    memcpy(buf->data + buf->len, data, len);
-    buf->len += len;
-}
-
-void
-buf_add_byte(struct buf *buf, char byte)
-{
-    if (!buf_reserve(buf, 1))
-        return;
-    buf->data[buf->len++] = byte;
-}
-
-void
-buf_add_str(struct buf *buf, const char *text)
-{
-    buf_add(buf, text, strlen(text));
-}
-
-void
-buf_add_slice(struct buf *buf, struct slice text)
-{
-    buf_add(buf, text.data, text.len);
+    char digits[NUMBER_DIGITS];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    buf_add(buf, digits + at, sizeof digits - at);
 }
 
 void

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The ceiling of a buffer that names none: 64 MiB. */
 #define BUF_MAX_BYTES ((size_t)64 << 20)
@@ -33,12 +34,47 @@ void buf_init(struct buf *buf, size_t max);
 void buf_done(struct buf *buf);
 /* Empties, keeps the memory, forgets a failure. */
 void buf_reset(struct buf *buf);
+bool buf_grow(struct buf *buf, size_t len);
+
 /* Makes room for `len` more bytes; false when that failed. */
-bool buf_reserve(struct buf *buf, size_t len);
-void buf_add(struct buf *buf, const void *data, size_t len);
-void buf_add_byte(struct buf *buf, char byte);
-void buf_add_str(struct buf *buf, const char *text);
-void buf_add_slice(struct buf *buf, struct slice text);
+static inline bool
+buf_reserve(struct buf *buf, size_t len)
+{
+    if (!buf->failed && len <= buf->cap - buf->len)
+        return true;
+    return buf_grow(buf, len);
+}
+
+static inline void
+buf_add(struct buf *buf, const void *data, size_t len)
+{
+    if (len == 0 || !buf_reserve(buf, len))
+        return;
+    memcpy(buf->data + buf->len, data, len);
+    buf->len += len;
+}
+
+static inline void
+buf_add_byte(struct buf *buf, char byte)
+{
+    if (buf_reserve(buf, 1))
+        buf->data[buf->len++] = byte;
+}
+
+static inline void
+buf_add_str(struct buf *buf, const char *text)
+{
+    buf_add(buf, text, strlen(text));
+}
+
+static inline void
+buf_add_slice(struct buf *buf, struct slice text)
+{
+    buf_add(buf, text.data, text.len);
+}
+
+/* A number in decimal. */
+void buf_add_number(struct buf *buf, uint64_t number);
 void buf_addf(struct buf *buf, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 /* ERR_OK, or ERR_RECORD "record_too_large" / ERR_FATAL "out_of_memory" naming `what`. */

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { LOAD_BYTES = 8, FIRST_NODES = 32, BYTES_PER_NODE = 8, SMALL_OBJECT = 96 };
+enum { FIRST_NODES = 32, BYTES_PER_NODE = 8, SMALL_OBJECT = 96 };
 
 enum byte_class {
     BYTE_PLAIN = 0, /* printable ASCII that needs no escape */
@@ -72,7 +72,7 @@ grow(struct json *doc)
     return true;
 }
 
-static struct json_node *
+static inline struct json_node *
 add_node(struct reader *reader, enum node_type type)
 {
     struct json *doc = reader->doc;
@@ -85,7 +85,7 @@ add_node(struct reader *reader, enum node_type type)
     return node;
 }
 
-static void
+static inline void
 skip_space(struct reader *reader)
 {
     char *at = reader->at;
@@ -152,26 +152,15 @@ read_escape(struct reader *reader, char **to)
     return ERR_OK;
 }
 
-#define EACH(byte) (0x0101010101010101U * (byte))
-
-/* Eight bytes at a time over what needs no look: a carry only ever stops too early. */
 static char *
 skip_plain(char *at)
 {
     for (;;) {
-        uint64_t word;
-        memcpy(&word, at, sizeof word);
-        uint64_t quote = word ^ EACH(0x22U);
-        uint64_t slash = word ^ EACH(0x5CU);
-        uint64_t stop = ((quote - EACH(1U)) & ~quote) | ((slash - EACH(1U)) & ~slash) |
-                        ((word - EACH(0x20U)) & ~word) | word | (word + EACH(1U));
-        if (stop & EACH(0x80U))
-            break;
-        at += sizeof word;
+        size_t plain = json_plain_bytes(at);
+        at += plain;
+        if (plain < JSON_STEP_BYTES)
+            return at;
     }
-    while (class_of(*at) == BYTE_PLAIN)
-        at++;
-    return at;
 }
 
 /* Undoes the escapes in place: no escape is shorter than what it stands for. */
@@ -485,7 +474,7 @@ copy_text(struct json *doc, struct slice bytes, size_t *ret_len, struct err *err
     bool valid = text_bad(bytes) == bytes.len;
     size_t len = valid ? bytes.len : text_repaired_len(bytes);
     size_t cap = len / BYTES_PER_NODE + FIRST_NODES;
-    doc->text = len < UINT32_MAX ? arena_alloc(doc->arena, len + LOAD_BYTES) : NULL;
+    doc->text = len < UINT32_MAX ? arena_alloc(doc->arena, len + JSON_STEP_BYTES) : NULL;
     doc->nodes = doc->text ? arena_alloc(doc->arena, cap * sizeof *doc->nodes) : NULL;
     if (!doc->nodes)
         return err_set(err, ERR_RECORD, "record_too_large",
@@ -496,7 +485,7 @@ copy_text(struct json *doc, struct slice bytes, size_t *ret_len, struct err *err
         text_repair_to(doc->text, bytes);
     else if (len)
         memcpy(doc->text, bytes.data, len);
-    memset(doc->text + len, 0, LOAD_BYTES);
+    memset(doc->text + len, 0, JSON_STEP_BYTES);
     *ret_len = len;
     return ERR_OK;
 }

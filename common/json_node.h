@@ -8,7 +8,13 @@
 
 #include "json.h"
 
+#include <endian.h>
 #include <stdint.h>
+#include <string.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define NO_NODE UINT32_MAX
 
@@ -38,3 +44,44 @@ struct json_node {
     uint8_t type;  /* enum node_type */
     uint8_t flags; /* enum node_flag */
 };
+
+/*
+ * json_plain_bytes: of the JSON_STEP_BYTES at `at` the number before the first one that
+ * is not plain: a quote, a backslash, or outside U+0020-007E.
+ */
+#ifdef __SSE2__
+enum { JSON_STEP_BYTES = 16 };
+
+static inline size_t
+json_plain_bytes(const char *at)
+{
+    __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
+    /* Signed, so what lies beyond ASCII is below the space, too. */
+    __m128i stop = _mm_cmplt_epi8(bytes, _mm_set1_epi8(0x20));
+    stop = _mm_or_si128(stop, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
+    stop = _mm_or_si128(stop, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
+    stop = _mm_or_si128(stop, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F)));
+    unsigned mask = (unsigned)_mm_movemask_epi8(stop);
+    return mask ? (size_t)__builtin_ctz(mask) : JSON_STEP_BYTES;
+}
+#else
+enum { JSON_STEP_BYTES = 8 };
+
+#define JSON_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Carries only reach bytes behind a marked one, so the first mark is right. */
+static inline size_t
+json_plain_bytes(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof word);
+    word = le64toh(word);
+    uint64_t quote = word ^ JSON_EACH_BYTE('"');
+    uint64_t slash = word ^ JSON_EACH_BYTE('\\');
+    uint64_t stop =
+        ((quote - JSON_EACH_BYTE(1)) & ~quote) | ((slash - JSON_EACH_BYTE(1)) & ~slash) |
+        ((word - JSON_EACH_BYTE(0x20)) & ~word) | word | (word + JSON_EACH_BYTE(1));
+    stop &= JSON_EACH_BYTE(0x80);
+    return stop ? (size_t)__builtin_ctzll(stop) / 8 : JSON_STEP_BYTES;
+}
+#endif

@@ -40,6 +40,12 @@ static size_t
 plain_run(struct slice text)
 {
     size_t i = 0;
+    while (text.len - i >= JSON_STEP_BYTES) {
+        size_t plain = json_plain_bytes(text.data + i);
+        i += plain;
+        if (plain < JSON_STEP_BYTES)
+            return i;
+    }
     while (i < text.len && !escapes[(unsigned char)text.data[i]])
         i++;
     return i;
@@ -179,6 +185,47 @@ json_size(struct json_value value)
     return size;
 }
 
+static void
+write_scalar(struct buf *out,
+             const struct json *doc,
+             const struct json_node *node,
+             bool verbatim)
+{
+    struct slice text = {NULL, 0};
+    switch ((enum node_type)node->type) {
+    case NODE_NULL:
+        buf_add(out, "null", 4);
+        return;
+    case NODE_TRUE:
+        buf_add(out, "true", 4);
+        return;
+    case NODE_FALSE:
+        buf_add(out, "false", 5);
+        return;
+    case NODE_NUMBER:
+        buf_add_slice(out, text_of(doc, node));
+        return;
+    case NODE_SPECIAL:
+        text = text_of(doc, node);
+        if (verbatim)
+            buf_add_slice(out, text);
+        else
+            add_quoted(out, text);
+        return;
+    case NODE_STRING:
+        text = text_of(doc, node);
+        if (node->flags & NODE_PLAIN)
+            add_quoted(out, text);
+        else
+            json_write_string(out, text);
+        return;
+    case NODE_ARRAY:
+    case NODE_OBJECT:
+    default:
+        return;
+    }
+}
+
 /* An open container while writing. */
 struct frame {
     uint32_t at, end; /* the next item or key, and the node behind the container */
@@ -196,44 +243,6 @@ struct writer {
     bool verbatim;
     struct frame few[FIRST_FRAMES];
 };
-
-static void
-write_scalar(struct writer *writer, const struct json_node *node)
-{
-    struct slice text = {NULL, 0};
-    switch ((enum node_type)node->type) {
-    case NODE_NULL:
-        buf_add(writer->out, "null", 4);
-        return;
-    case NODE_TRUE:
-        buf_add(writer->out, "true", 4);
-        return;
-    case NODE_FALSE:
-        buf_add(writer->out, "false", 5);
-        return;
-    case NODE_NUMBER:
-        buf_add_slice(writer->out, text_of(writer->doc, node));
-        return;
-    case NODE_SPECIAL:
-        text = text_of(writer->doc, node);
-        if (writer->verbatim)
-            buf_add_slice(writer->out, text);
-        else
-            add_quoted(writer->out, text);
-        return;
-    case NODE_STRING:
-        text = text_of(writer->doc, node);
-        if (node->flags & NODE_PLAIN)
-            add_quoted(writer->out, text);
-        else
-            json_write_string(writer->out, text);
-        return;
-    case NODE_ARRAY:
-    case NODE_OBJECT:
-    default:
-        return;
-    }
-}
 
 static int
 compare_keys(const void *a, const void *b, void *state)
@@ -322,7 +331,7 @@ write_node(struct writer *writer, uint32_t at)
     const struct json_node *node = &writer->doc->nodes[at];
     if (node->type == NODE_ARRAY || node->type == NODE_OBJECT)
         return push(writer, at);
-    write_scalar(writer, node);
+    write_scalar(writer->out, writer->doc, node, writer->verbatim);
     return true;
 }
 
@@ -341,7 +350,7 @@ write_step(struct writer *writer)
     frame->first = false;
     if (!frame->object)
         return write_node(writer, at);
-    write_scalar(writer, &writer->doc->nodes[at]);
+    write_scalar(writer->out, writer->doc, &writer->doc->nodes[at], writer->verbatim);
     buf_add(writer->out, ": ", 2);
     return write_node(writer, at + 1);
 }
@@ -351,6 +360,11 @@ write_value(struct buf *out, struct json_value value, size_t limit, bool verbati
 {
     if (!value.doc)
         return;
+    const struct json_node *node = &value.doc->nodes[value.at];
+    if (node->type != NODE_ARRAY && node->type != NODE_OBJECT) {
+        write_scalar(out, value.doc, node, verbatim);
+        return;
+    }
     struct writer writer;
     writer.out = out;
     writer.doc = value.doc;

@@ -2,6 +2,8 @@
 /* Code points in UTF-8: check, repair, step, count, cut. */
 #include "text.h"
 
+#include "utf8.h"
+
 static size_t
 ascii_run(const char *text, size_t len)
 {
@@ -66,6 +68,8 @@ character(const unsigned char *at, size_t left, size_t *ret_bad)
 size_t
 text_bad(struct slice text)
 {
+    if (utf8_is_ascii(text.data, text.len))
+        return text.len;
     size_t i = 0;
     while (i < text.len) {
         i += ascii_run(text.data + i, text.len - i);
@@ -128,7 +132,7 @@ text_repair(struct arena *arena, struct slice text)
 }
 
 uint32_t
-text_next(const char **at, const char *end)
+text_next_wide(const char **at, const char *end)
 {
     const unsigned char *p = (const unsigned char *)*at;
     size_t want = p[0] < 0x80 ? 1 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : 4;
@@ -149,7 +153,7 @@ text_next(const char **at, const char *end)
 }
 
 uint32_t
-text_last(const char *begin, const char *end, const char **ret_at)
+text_last_wide(const char *begin, const char *end, const char **ret_at)
 {
     const char *at = end - 1;
     while (at > begin && ((unsigned char)*at & 0xC0) == 0x80)
@@ -219,6 +223,8 @@ struct slice
 text_scalar(struct arena *arena, struct slice text)
 {
     char *copy = NULL;
+    if (text.len == 0 || !memchr(text.data, 0xED, text.len))
+        return text;
     for (size_t i = 0; i + 2 < text.len; i++) {
         if ((unsigned char)text.data[i] != 0xED || (unsigned char)text.data[i + 1] < 0xA0)
             continue;

@@ -28,10 +28,31 @@ size_t text_repaired_len(struct slice text);
 /* Writes the repaired text into `to`, which has room for text_repaired_len(). */
 size_t text_repair_to(char *to, struct slice text);
 
+uint32_t text_next_wide(const char **at, const char *end);
+uint32_t text_last_wide(const char *begin, const char *end, const char **ret_at);
+
 /* The code point at `*at` (before `end`), and steps over it. Repaired text only. */
-uint32_t text_next(const char **at, const char *end);
+static inline uint32_t
+text_next(const char **at, const char *end)
+{
+    unsigned char byte = (unsigned char)**at;
+    if (byte >= 0x80)
+        return text_next_wide(at, end);
+    ++*at;
+    return byte;
+}
+
 /* The code point that ends at `end` (after `begin`); `*ret_at` is where it begins. */
-uint32_t text_last(const char *begin, const char *end, const char **ret_at);
+static inline uint32_t
+text_last(const char *begin, const char *end, const char **ret_at)
+{
+    unsigned char byte = (unsigned char)end[-1];
+    if (byte >= 0x80)
+        return text_last_wide(begin, end, ret_at);
+    *ret_at = end - 1;
+    return byte;
+}
+
 /* Writes `point` and returns its bytes, at most TEXT_MAX_BYTES. */
 size_t text_put(char *to, uint32_t point);
 /* Number of code points. */

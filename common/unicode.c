@@ -38,10 +38,8 @@ in_ranges(const struct point_range *ranges, size_t n, uint32_t point)
 }
 
 bool
-unicode_is_space(uint32_t point)
+unicode_is_space_wide(uint32_t point)
 {
-    if (point < 0x80)
-        return (point >= 0x09 && point <= 0x0D) || (point >= 0x1C && point <= 0x20);
     return point == 0x85 || point == 0xA0 || point == 0x1680 ||
            (point >= 0x2000 && point <= 0x200A) || point == 0x2028 || point == 0x2029 ||
            point == 0x202F || point == 0x205F || point == 0x3000;

@@ -11,8 +11,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+bool unicode_is_space_wide(uint32_t point);
+
 /* str.isspace() of one character, which is also what \s of `re` means. */
-bool unicode_is_space(uint32_t point);
+static inline bool
+unicode_is_space(uint32_t point)
+{
+    if (point < 0x80)
+        return (point >= 0x09 && point <= 0x0D) || (point >= 0x1C && point <= 0x20);
+    return unicode_is_space_wide(point);
+}
+
 /* \w of `re`: str.isalnum() or the underscore. */
 bool unicode_is_word(uint32_t point);
 /* str.strip() and str.rstrip() without an argument. Borrowed. */

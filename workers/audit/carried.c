@@ -96,8 +96,10 @@ carry_capped(struct json_value value,
     if (note_specials(value, place, notes, err))
         return err->kind;
     size_t size = json_size(value);
-    enum carried_form form = size > CARRIED_MAX_BYTES ? CARRIED_OMITTED : CARRIED_VALUE;
-    *ret_carried = (struct carried){.form = form, .value = value, .size = size};
+    if (size > CARRIED_MAX_BYTES)
+        *ret_carried = (struct carried){.form = CARRIED_OMITTED, .size = size};
+    else
+        *ret_carried = (struct carried){.form = CARRIED_VALUE, .value = value};
     return ERR_OK;
 }
 

@@ -26,9 +26,11 @@ enum carried_form {
 
 struct carried {
     enum carried_form form;
-    struct json_value value;
-    size_t size;       /* OMITTED: bytes of the line form */
-    struct slice text; /* TEXT; lies in the notes' arena */
+    union {
+        struct json_value value; /* VALUE */
+        size_t size;             /* OMITTED: bytes of the line form */
+        struct slice text;       /* TEXT; lies in the notes' arena */
+    };
 };
 
 /* Where a value stands, for the notes: `name`, "tuners_run[entry]" or both. */

@@ -2,6 +2,7 @@
 /* The outermost object of a result. */
 #include "envelope.h"
 
+#include "known_keys.h"
 #include "notes.h"
 #include "text.h"
 
@@ -9,97 +10,120 @@
 
 enum { FIRST_MEMBERS = 8 };
 
-#define KNOWN(text, key)                                                                 \
-    {                                                                                    \
-        {text, sizeof text - 1}, key                                                     \
-    }
-#define OTHER(text) KNOWN(text, KEY_OTHER)
+/* The names that a result is known to carry (tuning-audit.md 2). */
+static const struct known_key known_2[] = {
+    {"tp", KEY_OTHER},
+    {"ts", KEY_OTHER},
+};
 
-/* Sorted; the names that a result is known to carry (tuning-audit.md 2). */
-static const struct known_key {
-    struct slice name;
-    enum envelope_key key;
-} known_keys[] = {
-    OTHER("argv_task_safe"),
-    OTHER("artifacts"),
-    KNOWN("attempt_id", KEY_ATTEMPT_ID),
-    KNOWN("backend", KEY_BACKEND),
-    OTHER("benchmark_script"),
-    KNOWN("best_speedup", KEY_BEST_SPEEDUP),
-    OTHER("capture_mode"),
-    OTHER("conc"),
-    KNOWN("decision", KEY_DECISION),
-    OTHER("dry_run"),
-    OTHER("e2e_gain_pct"),
-    OTHER("e2e_results"),
-    OTHER("e2e_validated"),
-    KNOWN("engine", KEY_ENGINE),
-    KNOWN("error", KEY_ERROR),
-    KNOWN("error_class", KEY_ERROR_CLASS),
-    OTHER("extra_envs"),
-    OTHER("extra_envs_raw"),
-    OTHER("failed_tuners"),
-    OTHER("fallback_backend"),
-    OTHER("fallback_reason"),
-    OTHER("final_report_path"),
-    OTHER("finished_at"),
-    KNOWN("framework", KEY_FRAMEWORK),
-    KNOWN("gpu_type", KEY_GPU_TYPE),
-    OTHER("macro_cycle"),
-    KNOWN("micro_decision", KEY_MICRO_DECISION),
-    OTHER("model_path"),
-    OTHER("moe_key_source"),
-    OTHER("paired_confirmation"),
-    KNOWN("precision", KEY_PRECISION),
-    OTHER("quant_type"),
-    OTHER("raw_stdout_tail"),
-    OTHER("reason"),
-    OTHER("recommended_env"),
-    OTHER("recommended_env_raw"),
-    OTHER("requested_backend"),
-    KNOWN("requires_e2e_validation", KEY_REQUIRES_E2E_VALIDATION),
-    KNOWN("returncode", KEY_RETURNCODE),
-    KNOWN("run_id", KEY_RUN_ID),
-    OTHER("shape_alignment"),
-    OTHER("shape_capture"),
-    OTHER("shape_capture_workspace"),
-    OTHER("shape_count"),
-    OTHER("shapes_json"),
-    KNOWN("skip_reason", KEY_SKIP_REASON),
-    OTHER("source"),
-    OTHER("source_profile_trace"),
-    OTHER("source_snapshot"),
-    KNOWN("started_at", KEY_STARTED_AT),
-    KNOWN("status", KEY_STATUS),
-    KNOWN("stderr_tail", KEY_STDERR_TAIL),
-    OTHER("summary"),
-    OTHER("task_file"),
-    OTHER("task_id"),
-    OTHER("tokens"),
-    OTHER("total_elapsed_s"),
-    OTHER("tp"),
-    OTHER("ts"),
-    KNOWN("tuned_file", KEY_TUNED_FILE),
-    OTHER("tuned_file_usage"),
-    OTHER("tunableop_input"),
-    KNOWN("tuners_run", KEY_TUNERS_RUN),
-    OTHER("tuners_skipped"),
-    OTHER("tuning_framework"),
-    KNOWN("workspace", KEY_WORKSPACE),
+static const struct known_key known_4[] = {
+    {"conc", KEY_OTHER},
+};
+
+static const struct known_key known_5[] = {
+    {"error", KEY_ERROR},
+};
+
+static const struct known_key known_6[] = {
+    {"engine", KEY_ENGINE}, {"reason", KEY_OTHER},  {"run_id", KEY_RUN_ID},
+    {"source", KEY_OTHER},  {"status", KEY_STATUS}, {"tokens", KEY_OTHER},
+};
+
+static const struct known_key known_7[] = {
+    {"backend", KEY_BACKEND},
+    {"dry_run", KEY_OTHER},
+    {"summary", KEY_OTHER},
+    {"task_id", KEY_OTHER},
+};
+
+static const struct known_key known_8[] = {
+    {"decision", KEY_DECISION},
+    {"gpu_type", KEY_GPU_TYPE},
+};
+
+static const struct known_key known_9[] = {
+    {"artifacts", KEY_OTHER}, {"framework", KEY_FRAMEWORK}, {"precision", KEY_PRECISION},
+    {"task_file", KEY_OTHER}, {"workspace", KEY_WORKSPACE},
+};
+
+static const struct known_key known_10[] = {
+    {"attempt_id", KEY_ATTEMPT_ID}, {"extra_envs", KEY_OTHER},
+    {"model_path", KEY_OTHER},      {"quant_type", KEY_OTHER},
+    {"returncode", KEY_RETURNCODE}, {"started_at", KEY_STARTED_AT},
+    {"tuned_file", KEY_TUNED_FILE}, {"tuners_run", KEY_TUNERS_RUN},
+};
+
+static const struct known_key known_11[] = {
+    {"e2e_results", KEY_OTHER},       {"error_class", KEY_ERROR_CLASS},
+    {"finished_at", KEY_OTHER},       {"macro_cycle", KEY_OTHER},
+    {"shape_count", KEY_OTHER},       {"shapes_json", KEY_OTHER},
+    {"skip_reason", KEY_SKIP_REASON}, {"stderr_tail", KEY_STDERR_TAIL},
+};
+
+static const struct known_key known_12[] = {
+    {"best_speedup", KEY_BEST_SPEEDUP},
+    {"capture_mode", KEY_OTHER},
+    {"e2e_gain_pct", KEY_OTHER},
+};
+
+static const struct known_key known_13[] = {
+    {"e2e_validated", KEY_OTHER},
+    {"failed_tuners", KEY_OTHER},
+    {"shape_capture", KEY_OTHER},
+};
+
+static const struct known_key known_14[] = {
+    {"argv_task_safe", KEY_OTHER},          {"extra_envs_raw", KEY_OTHER},
+    {"micro_decision", KEY_MICRO_DECISION}, {"moe_key_source", KEY_OTHER},
+    {"tuners_skipped", KEY_OTHER},
+};
+
+static const struct known_key known_15[] = {
+    {"fallback_reason", KEY_OTHER}, {"raw_stdout_tail", KEY_OTHER},
+    {"recommended_env", KEY_OTHER}, {"shape_alignment", KEY_OTHER},
+    {"source_snapshot", KEY_OTHER}, {"total_elapsed_s", KEY_OTHER},
+    {"tunableop_input", KEY_OTHER},
+};
+
+static const struct known_key known_16[] = {
+    {"benchmark_script", KEY_OTHER},
+    {"fallback_backend", KEY_OTHER},
+    {"tuned_file_usage", KEY_OTHER},
+    {"tuning_framework", KEY_OTHER},
+};
+
+static const struct known_key known_17[] = {
+    {"final_report_path", KEY_OTHER},
+    {"requested_backend", KEY_OTHER},
+};
+
+static const struct known_key known_19[] = {
+    {"paired_confirmation", KEY_OTHER},
+    {"recommended_env_raw", KEY_OTHER},
+};
+
+static const struct known_key known_20[] = {
+    {"source_profile_trace", KEY_OTHER},
+};
+
+static const struct known_key known_23[] = {
+    {"requires_e2e_validation", KEY_REQUIRES_E2E_VALIDATION},
+    {"shape_capture_workspace", KEY_OTHER},
+};
+
+static const struct known_row known_rows[] = {
+    [2] = KNOWN_ROW(known_2),   [4] = KNOWN_ROW(known_4),   [5] = KNOWN_ROW(known_5),
+    [6] = KNOWN_ROW(known_6),   [7] = KNOWN_ROW(known_7),   [8] = KNOWN_ROW(known_8),
+    [9] = KNOWN_ROW(known_9),   [10] = KNOWN_ROW(known_10), [11] = KNOWN_ROW(known_11),
+    [12] = KNOWN_ROW(known_12), [13] = KNOWN_ROW(known_13), [14] = KNOWN_ROW(known_14),
+    [15] = KNOWN_ROW(known_15), [16] = KNOWN_ROW(known_16), [17] = KNOWN_ROW(known_17),
+    [19] = KNOWN_ROW(known_19), [20] = KNOWN_ROW(known_20), [23] = KNOWN_ROW(known_23),
 };
 
 static int
-compare_name(const void *name, const void *known)
-{
-    return slice_compare(*(const struct slice *)name,
-                         ((const struct known_key *)known)->name);
-}
-
-static const struct known_key *
 find_known(struct slice name)
 {
-    return bsearch(&name, known_keys, sizeof known_keys / sizeof known_keys[0],
-                   sizeof known_keys[0], compare_name);
+    return known_key_find(known_rows, sizeof known_rows / sizeof known_rows[0], name);
 }
 
 bool
@@ -176,10 +200,10 @@ fill(struct envelope *envelope,
      struct arena *arena,
      struct err *err)
 {
-    const struct known_key *known = find_known(key);
-    if (known) {
-        if (!envelope->values[known->key].doc)
-            envelope->values[known->key] = json_root(doc);
+    int known = find_known(key);
+    if (known >= 0) {
+        if (!envelope->values[known].doc)
+            envelope->values[known] = json_root(doc);
         return ERR_OK;
     }
     if (!has_unknown(envelope, key) &&
@@ -233,23 +257,23 @@ envelope_read(struct json_value result,
               struct err *err)
 {
     struct arena *arena = result.doc->arena;
-    struct envelope envelope = {0};
+    struct envelope *envelope = ret_envelope;
+    *envelope = (struct envelope){0};
     struct json_iter iter = json_iter(result);
     struct slice key;
     struct json_value value;
     while (json_next(&iter, &key, &value)) {
-        const struct known_key *known = find_known(key);
-        if (known)
-            envelope.values[known->key] = value;
-        else if (!members_add(&envelope.unknown, key, value, arena))
+        int known = find_known(key);
+        if (known >= 0)
+            envelope->values[known] = value;
+        else if (!members_add(&envelope->unknown, key, value, arena))
             return audit_full(err);
     }
     const struct default_entry *entries = defaults->items;
     for (size_t i = defaults->n; i-- > 0;)
-        if (fill_default(&envelope, &entries[i], arena, err))
+        if (fill_default(envelope, &entries[i], arena, err))
             return err->kind;
-    if (fill_workspace(&envelope, workspace, arena, err))
+    if (fill_workspace(envelope, workspace, arena, err))
         return err->kind;
-    *ret_envelope = envelope;
     return ERR_OK;
 }

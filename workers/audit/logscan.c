@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-enum { ESCAPE = 0x1B, HEADER_EXIT_DIGITS = 9, FIRST_PROGS = 32 };
+enum { ESCAPE = 0x1B, HEADER_EXIT_DIGITS = 9, FIRST_PROGS = 64, FIRST_SOURCES = 4 };
+enum { QUESTIONS_WITHOUT_TABLE = 8 };
 
 static bool
 begins(struct slice text, struct slice with)
@@ -220,13 +221,42 @@ rejection_find(struct slice text,
     return ERR_OK;
 }
 
-/* Names that may stand before ": error: ", as a table of slices open to linear probing.
+/* Where the name of a program was seen. */
+struct prog_source {
+    struct slice words;
+    bool is_usage; /* only the first word, as it is; else each word's last path part */
+};
+
+/*
+ * Names that may stand before ": error: ". Where they stand is remembered; the first few
+ * questions look there, then a table of slices, open to linear probing, is filled, so a
+ * log of many such lines costs no more.
  */
 struct progs {
     struct arena *arena;
+    struct prog_source *sources;
+    size_t n_sources, cap_sources;
+    size_t n_asked;
     struct slice *slots;
     size_t n, cap;
 };
+
+static bool
+progs_note(struct progs *progs, struct slice words, bool is_usage)
+{
+    if (progs->n_sources == progs->cap_sources) {
+        size_t cap = progs->cap_sources ? progs->cap_sources * 2 : FIRST_SOURCES;
+        struct prog_source *sources = arena_alloc(progs->arena, cap * sizeof *sources);
+        if (!sources)
+            return false;
+        if (progs->n_sources)
+            memcpy(sources, progs->sources, progs->n_sources * sizeof *sources);
+        progs->sources = sources;
+        progs->cap_sources = cap;
+    }
+    progs->sources[progs->n_sources++] = (struct prog_source){words, is_usage};
+    return true;
+}
 
 static size_t
 slot_of(const struct progs *progs, struct slice name)
@@ -243,15 +273,14 @@ slot_of(const struct progs *progs, struct slice name)
 static bool
 progs_grow(struct progs *progs)
 {
-    struct progs wide = {.arena = progs->arena,
-                         .cap = progs->cap ? progs->cap * 2 : FIRST_PROGS};
+    struct progs wide = *progs;
+    wide.cap = progs->cap ? progs->cap * 2 : FIRST_PROGS;
     wide.slots = arena_calloc(wide.arena, wide.cap, sizeof *wide.slots);
     if (!wide.slots)
         return false;
     for (size_t i = 0; i < progs->cap; i++)
         if (progs->slots[i].data)
             wide.slots[slot_of(&wide, progs->slots[i])] = progs->slots[i];
-    wide.n = progs->n;
     *progs = wide;
     return true;
 }
@@ -267,12 +296,6 @@ progs_add(struct progs *progs, struct slice name)
     return true;
 }
 
-static bool
-progs_has(const struct progs *progs, struct slice name)
-{
-    return progs->n && progs->slots[slot_of(progs, name)].data;
-}
-
 static struct slice
 last_path_part(struct slice word)
 {
@@ -281,16 +304,74 @@ last_path_part(struct slice word)
 }
 
 static bool
-command_progs(struct progs *progs, struct slice words)
+progs_add_source(struct progs *progs, struct prog_source source)
 {
-    for (;;) {
-        struct slice word = unicode_word(&words);
-        if (!word.data)
-            return true;
+    struct slice word = unicode_word(&source.words);
+    if (source.is_usage)
+        return !word.data || progs_add(progs, word);
+    for (; word.data; word = unicode_word(&source.words)) {
         struct slice name = last_path_part(word);
         if (name.len && !progs_add(progs, name))
             return false;
     }
+    return true;
+}
+
+static bool
+is_edge(struct slice text, size_t at)
+{
+    const char *begin = text.data + at;
+    const char *end = text.data + text.len;
+    return begin >= end || unicode_is_space(text_next(&begin, end));
+}
+
+/* Is `name` the last path part of one of the words? */
+static bool
+is_part_of_word(struct slice words, struct slice name)
+{
+    if (memchr(name.data, '/', name.len))
+        return false;
+    struct slice rest = words;
+    for (;;) {
+        const char *at = memmem(rest.data, rest.len, name.data, name.len);
+        if (!at)
+            return false;
+        const char *begin = at;
+        size_t behind_name = (size_t)(at - words.data) + name.len;
+        bool begins = at == words.data || at[-1] == '/' ||
+                      unicode_is_space(text_last(words.data, at, &begin));
+        if (begins && is_edge(words, behind_name))
+            return true;
+        rest = behind(words, (size_t)(at - words.data) + 1);
+    }
+}
+
+static bool
+is_in_sources(const struct progs *progs, struct slice name)
+{
+    for (size_t i = 0; i < progs->n_sources; i++) {
+        struct prog_source source = progs->sources[i];
+        if (source.is_usage ? slice_equal(unicode_word(&source.words), name)
+                            : is_part_of_word(source.words, name))
+            return true;
+    }
+    return false;
+}
+
+/* False when the arena is full. */
+static bool
+progs_has(struct progs *progs, struct slice name, bool *ret_has)
+{
+    if (progs->n_asked++ < QUESTIONS_WITHOUT_TABLE) {
+        *ret_has = is_in_sources(progs, name);
+        return true;
+    }
+    for (size_t i = 0; i < progs->n_sources; i++)
+        if (!progs_add_source(progs, progs->sources[i]))
+            return false;
+    progs->n_sources = 0;
+    *ret_has = progs->n && progs->slots[slot_of(progs, name)].data;
+    return true;
 }
 
 static void
@@ -326,7 +407,7 @@ static bool
 header_line(struct slice line, struct progs *progs, struct log_scan *scan)
 {
     if (take(&line, SLICE("# Command: ")))
-        return command_progs(progs, line);
+        return progs_note(progs, line, false);
     if (take(&line, SLICE("# Elapsed: "))) {
         header_elapsed(line, scan);
     } else if (take(&line, SLICE("# Exit code: "))) {
@@ -361,15 +442,16 @@ static bool
 body_line(struct slice line, struct progs *progs, struct log_scan *scan)
 {
     struct slice rest = line;
-    if (take(&rest, SLICE("usage: "))) {
-        struct slice word = unicode_word(&rest);
-        if (word.data && !progs_add(progs, word))
-            return false;
-    }
+    if (take(&rest, SLICE("usage: ")) && !progs_note(progs, rest, true))
+        return false;
     inner_line(line, scan);
     struct rejection found = {0};
-    if (!scan->rejection.kind && argparse_line(line, &found) &&
-        progs_has(progs, found.prog))
+    bool known = false;
+    if (scan->rejection.kind || !argparse_line(line, &found))
+        return true;
+    if (!progs_has(progs, found.prog, &known))
+        return false;
+    if (known)
         scan->rejection = found;
     return true;
 }

@@ -159,7 +159,8 @@ tuner_x_write(const struct tuner *tuner, struct buf *out)
         before = ", ";
     }
     buf_add_str(out, before);
-    buf_addf(out, "\"i\": %zu", tuner->index);
+    buf_add_str(out, "\"i\": ");
+    buf_add_number(out, tuner->index);
     if (tuner->log) {
         buf_add_str(out, ", \"log\": ");
         log_scan_write(tuner->log, out);

@@ -2,6 +2,7 @@
 /* The entries of tuners_run. */
 #include "tuners.h"
 
+#include "known_keys.h"
 #include "text.h"
 #include "unicode.h"
 
@@ -24,54 +25,85 @@ enum tuner_key {
 
 enum { EXIT_CODE_DIGITS = 9 };
 
-#define KNOWN(text, key)                                                                 \
-    {                                                                                    \
-        {text, sizeof text - 1}, key                                                     \
-    }
+/* The names that an entry is known to carry (tuning-audit.md 3). */
+static const struct known_key known_4[] = {
+    {"kept", TUNER_KEPT},
+    {"name", TUNER_NAME},
+};
 
-/* Sorted; the names that an entry is known to carry (tuning-audit.md 3). */
-static const struct known_key {
-    struct slice name;
-    enum tuner_key key;
-} known_keys[] = {
-    KNOWN("artifact", TUNER_OTHER),
-    KNOWN("avg_micro_speedup", TUNER_OTHER),
-    KNOWN("best_micro_speedup", TUNER_BEST_MICRO_SPEEDUP),
-    KNOWN("candidate", TUNER_OTHER),
-    KNOWN("dropped_inaccurate", TUNER_OTHER),
-    KNOWN("elapsed_s", TUNER_ELAPSED_S),
-    KNOWN("env_value", TUNER_ENV_VALUE),
-    KNOWN("env_var", TUNER_OTHER),
-    KNOWN("env_vars", TUNER_OTHER),
-    KNOWN("error", TUNER_ERROR),
-    KNOWN("error_class", TUNER_ERROR_CLASS),
-    KNOWN("expected_shapes", TUNER_OTHER),
-    KNOWN("improved_shapes", TUNER_OTHER),
-    KNOWN("kept", TUNER_KEPT),
-    KNOWN("key_source", TUNER_OTHER),
-    KNOWN("missing_shapes", TUNER_OTHER),
-    KNOWN("name", TUNER_NAME),
-    KNOWN("shape_results", TUNER_OTHER),
-    KNOWN("skip_reason", TUNER_OTHER),
-    KNOWN("status", TUNER_STATUS),
-    KNOWN("total_shapes", TUNER_OTHER),
-    KNOWN("tuner", TUNER_TUNER),
-    KNOWN("tuner_name", TUNER_TUNER_NAME),
-    KNOWN("unverified_shapes", TUNER_OTHER),
+static const struct known_key known_5[] = {
+    {"error", TUNER_ERROR},
+    {"tuner", TUNER_TUNER},
+};
+
+static const struct known_key known_6[] = {
+    {"status", TUNER_STATUS},
+};
+
+static const struct known_key known_7[] = {
+    {"env_var", TUNER_OTHER},
+};
+
+static const struct known_key known_8[] = {
+    {"artifact", TUNER_OTHER},
+    {"env_vars", TUNER_OTHER},
+};
+
+static const struct known_key known_9[] = {
+    {"candidate", TUNER_OTHER},
+    {"elapsed_s", TUNER_ELAPSED_S},
+    {"env_value", TUNER_ENV_VALUE},
+};
+
+static const struct known_key known_10[] = {
+    {"key_source", TUNER_OTHER},
+    {"tuner_name", TUNER_TUNER_NAME},
+};
+
+static const struct known_key known_11[] = {
+    {"error_class", TUNER_ERROR_CLASS},
+    {"skip_reason", TUNER_OTHER},
+};
+
+static const struct known_key known_12[] = {
+    {"total_shapes", TUNER_OTHER},
+};
+
+static const struct known_key known_13[] = {
+    {"shape_results", TUNER_OTHER},
+};
+
+static const struct known_key known_14[] = {
+    {"missing_shapes", TUNER_OTHER},
+};
+
+static const struct known_key known_15[] = {
+    {"expected_shapes", TUNER_OTHER},
+    {"improved_shapes", TUNER_OTHER},
+};
+
+static const struct known_key known_17[] = {
+    {"avg_micro_speedup", TUNER_OTHER},
+    {"unverified_shapes", TUNER_OTHER},
+};
+
+static const struct known_key known_18[] = {
+    {"best_micro_speedup", TUNER_BEST_MICRO_SPEEDUP},
+    {"dropped_inaccurate", TUNER_OTHER},
+};
+
+static const struct known_row known_rows[] = {
+    [4] = KNOWN_ROW(known_4),   [5] = KNOWN_ROW(known_5),   [6] = KNOWN_ROW(known_6),
+    [7] = KNOWN_ROW(known_7),   [8] = KNOWN_ROW(known_8),   [9] = KNOWN_ROW(known_9),
+    [10] = KNOWN_ROW(known_10), [11] = KNOWN_ROW(known_11), [12] = KNOWN_ROW(known_12),
+    [13] = KNOWN_ROW(known_13), [14] = KNOWN_ROW(known_14), [15] = KNOWN_ROW(known_15),
+    [17] = KNOWN_ROW(known_17), [18] = KNOWN_ROW(known_18),
 };
 
 static int
-compare_name(const void *name, const void *known)
-{
-    return slice_compare(*(const struct slice *)name,
-                         ((const struct known_key *)known)->name);
-}
-
-static const struct known_key *
 find_known(struct slice name)
 {
-    return bsearch(&name, known_keys, sizeof known_keys / sizeof known_keys[0],
-                   sizeof known_keys[0], compare_name);
+    return known_key_find(known_rows, sizeof known_rows / sizeof known_rows[0], name);
 }
 
 static bool
@@ -103,6 +135,8 @@ code_at(struct slice text, const char *at, struct arena *arena)
     size_t n = (size_t)(stop - first);
     if (n == 0 || n > EXIT_CODE_DIGITS || is_word_at(text, stop))
         return (struct slice){NULL, 0};
+    if (n == 1 || *first != '0')
+        return (struct slice){at, (size_t)(stop - at)};
     while (n > 1 && *first == '0') {
         first++;
         n--;
@@ -183,9 +217,9 @@ read_tuner(struct json_value entry,
     struct slice key;
     struct json_value value;
     while (json_next(&iter, &key, &value)) {
-        const struct known_key *known = find_known(key);
-        if (known)
-            values[known->key] = value;
+        int known = find_known(key);
+        if (known >= 0)
+            values[known] = value;
         else if (!members_add(&tuner->unknown, key, value, notes->arena))
             return audit_full(err);
     }

@@ -24,7 +24,8 @@ all: ## build the programs (release preset) into build/bin
 
 help: ## this list
 	@echo 'make GOAL, one or more of:'
-	@awk -F ':.*## ' '/^[a-z -]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z -]+:.*## / { if (length($$1) > 20) { print "  " $$1; $$1 = "" } \
+	    printf "  %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## install every package that the build, the tests and the image need
 	@ops/setup
@@ -69,7 +70,7 @@ fmt: ## clang-format every source file
 fmt-check: ## fail when clang-format would change a file
 	@$(sources) | xargs -0 clang-format --dry-run --Werror
 
-tidy: ## clang-tidy over every source file; complexity is shown, the rest is an error
+tidy: ## clang-tidy over every source file; complexity alone is no error
 	@ops/setup --check test || ops/setup test
 	@tests/tidy
 

@@ -65,7 +65,7 @@ emit(const struct warning_frame *frame,
         return audit_full(err);
     *warning = (struct warning){
         .code = slice_of(code),
-        .severity = severity,
+        .severity = (int32_t)severity,
         .subject = text_cut_bytes(frame->subject, WARNING_TEXT_BYTES),
         .fields = fields,
         .message = text_cut_bytes(message, WARNING_TEXT_BYTES),

@@ -74,7 +74,7 @@ json_is_special(struct json_value value)
 }
 
 /* Digits that can change the nearest double; what lies beyond only says "more". */
-enum { SIGNIFICANT_DIGITS = 800, EXPONENT_MAX = 1000000 };
+enum { SIGNIFICANT_DIGITS = 800, EXPONENT_MAX = 1000000, EXPONENT_LIMIT = 2000000 };
 
 /* A number's text as [-]DIGITS e EXPONENT. */
 struct decimal {
@@ -155,8 +155,8 @@ static double
 nearest_double(struct decimal *decimal)
 {
     char text[SIGNIFICANT_DIGITS + 32];
-    if (decimal->exponent > EXPONENT_MAX * 2)
-        decimal->exponent = EXPONENT_MAX * 2;
+    if (decimal->exponent > EXPONENT_LIMIT)
+        decimal->exponent = EXPONENT_LIMIT;
     int64_t exponent = decimal->exponent - decimal->more;
     snprintf(text, sizeof text, "%s%.*s%se%lld", decimal->negative ? "-" : "",
              (int)decimal->n_digits, decimal->digits, decimal->more ? "1" : "",

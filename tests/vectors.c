@@ -134,9 +134,8 @@ run_case(const struct vector_kind *kind,
     const char *why = NULL;
     if (!expected.doc)
         why = "the case has no expected answer";
-    else if (kind->run(vector, arena, &answer, &err))
-        why = err.msg;
-    else if (json_read(&got, buf_slice(&answer), arena, &err))
+    else if (kind->run(vector, arena, &answer, &err) ||
+             json_read(&got, buf_slice(&answer), arena, &err))
         why = err.msg;
     else if (!values_equal(expected, json_root(&got), arena, &where))
         why = buf_text(&where);

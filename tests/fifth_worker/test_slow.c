@@ -14,7 +14,7 @@ struct fixture {
     struct audit_row row;
 };
 
-static const struct slow_config config = {.limit_ms = 60 * 1000};
+static const struct slow_config config = {.limit_ms = 60000};
 static const struct provenance provenance = {0};
 
 static int
@@ -86,7 +86,7 @@ static void
 counts_no_time_that_is_no_time(void **state)
 {
     struct fixture *f = *state;
-    took(f, INFINITY, NAN);
+    took(f, HUGE_VAL, nan(""));
     f->row.tuners.n = 2;
 
     assert_int_equal(derive(f), ERR_OK);

@@ -183,7 +183,7 @@ takes_a_megabyte_of_nesting_without_recursion(void **state)
     json_write(&line, sample.root);
 
     assert_int_equal(json_depth(sample.root), LEVELS);
-    assert_int_equal(json_size(sample.root), 2 * LEVELS);
+    assert_int_equal(json_size(sample.root), (size_t)2 * LEVELS);
     assert_true(slice_equal(buf_slice(&line), buf_slice(&text)));
 }
 

@@ -171,7 +171,7 @@ asks_again_for_a_denied_id_until_the_grace_is_over(void **state)
     struct fixture *f = *state;
     struct slice text = {0};
     struct err err;
-    struct registry *patient = client(f, 3600 * 1000);
+    struct registry *patient = client(f, 3600000);
     struct registry *strict = client(f, 0);
 
     assert_int_equal(registry_by_id(patient, 7, &text, &err), ERR_RETRY);

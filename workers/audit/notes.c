@@ -41,6 +41,7 @@ notes_add(struct notes *notes, const char *kind, struct slice name, struct err *
     char *text = arena_alloc(notes->arena, len);
     if (!text || (notes->n == notes->cap && !grow(notes)))
         return audit_full(err);
+    /* NOLINTNEXTLINE(bugprone-not-null-terminated-result): a slice */
     memcpy(text, kind, kind_len);
     text[kind_len] = ':';
     if (name.len)

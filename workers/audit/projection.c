@@ -43,10 +43,10 @@ fill_exit_code(struct slice code, struct tuner_entry *entry)
 {
     entry->has_exit_code = code.data != NULL;
     int32_t number = 0;
-    for (size_t i = 0; i < code.len; i++)
+    for (size_t i = 0; code.data && i < code.len; i++)
         if (code.data[i] != '-')
             number = number * 10 + (code.data[i] - '0');
-    entry->exit_code = code.len && code.data[0] == '-' ? -number : number;
+    entry->exit_code = code.data && code.len && code.data[0] == '-' ? -number : number;
 }
 
 static enum err_kind

@@ -95,7 +95,7 @@ add_rejection(const struct warning_frame *frame,
         (n == 3 && take_string(rejection->prog, out->arena, &fields[2].json, err)))
         return err->kind;
     CLEANUP(buf_done) struct buf text = BUF_INIT;
-    struct slice message;
+    struct slice message = {0};
     buf_add_str(&text, "the front command refused its options: ");
     buf_add_slice(&text, text_cut_bytes(args, WARNING_TEXT_BYTES));
     if (take(&text, out->arena, &message, err))
@@ -161,7 +161,7 @@ add_note_warning(const struct warning_frame *frame,
     write_details(notes, first, n, kind, &text);
     if (!fields[0].json.data || take(&text, out->arena, &fields[1].json, err))
         return audit_full(err);
-    struct slice message;
+    struct slice message = {0};
     buf_add_str(&text, kind->message);
     buf_add_byte(&text, ' ');
     buf_add_slice(&text, fields[1].json);

@@ -90,7 +90,7 @@ same_text(const struct schema *a, const struct schema *b)
 static enum err_kind
 print_fingerprint(struct subject *subject,
                   struct buf *out,
-                  bool *ret_finding,
+                  bool *ret_finding, /* NOLINT(readability-non-const-parameter): a verb */
                   struct err *err)
 {
     (void)ret_finding;

@@ -14,7 +14,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "config.h"
-#include "event_line.h"
+#include "feed_lines.h"
 #include "feed_report.h"
 #include "feed_run.h"
 #include "feeder.h"
@@ -31,7 +31,6 @@ enum {
     WATCH_EVERY_MS = 2000,
     SETTLE_STEP_MS = 1100, /* a file must be a second old */
     SETTLE_STEPS = 5,      /* then it is left for the next run */
-    PIECE_BYTES = 256 * 1024,
 };
 
 static const char topic[] = "heddle.tunings";
@@ -130,15 +129,11 @@ on_refused(void *state, const char *name, const struct err *err)
     feed_problem(&feed->report, name, err->msg);
 }
 
-/* What is done with: the bar runs with the broker's answers, not with the walk. */
 static void
 show_progress(void *state)
 {
     struct feed *feed = state;
-    const struct feeder_counts *counts = feeder_counts(feed->feeder);
-    progress_show(&feed->report.progress, counts->delivered + counts->refused +
-                                              feed->report.unchanged +
-                                              feed->report.skipped);
+    feed_show(&feed->report, feeder_counts(feed->feeder));
 }
 
 static void
@@ -510,147 +505,6 @@ feed_folders(struct feed *feed, struct err *err)
     return pass(feed, err);
 }
 
-/* --- lines of events --------------------------------------------------------------- */
-
-struct lines {
-    struct feed *feed;
-    FILE *file;
-    const char *name;
-    struct buf line;
-    struct arena arena;
-    size_t number;
-};
-
-static void
-lines_done(struct lines *lines)
-{
-    if (lines->file && lines->file != stdin)
-        fclose(lines->file);
-    buf_done(&lines->line);
-    arena_done(&lines->arena);
-}
-
-static void
-refuse_line(struct lines *lines, const char *message)
-{
-    char name[320];
-    snprintf(name, sizeof name, "%.256s:%zu", lines->name, lines->number);
-    lines->feed->report.skipped++;
-    feed_problem(&lines->feed->report, name, message);
-}
-
-static enum err_kind
-send_line(struct lines *lines, struct slice text, struct err *err)
-{
-    struct feed *feed = lines->feed;
-    struct tuning_parts parts;
-    struct tuning_log log;
-    char name[320];
-    arena_reset(&lines->arena);
-    enum err_kind kind = event_line_read(text, &lines->arena, &parts, &log, err);
-    if (!kind) {
-        parts.defaults = feed->target.defaults;
-        parts.n_defaults = feed->target.n_defaults;
-        parts.node = feed->target.node;
-        snprintf(name, sizeof name, "%.256s:%zu", lines->name, lines->number);
-        struct delivery *delivery = delivery_new(name, NULL, 0);
-        kind = delivery ? feeder_send(feed->feeder, &parts, delivery, err)
-                        : err_no_memory(err, "a delivery");
-    }
-    if (kind != ERR_RECORD)
-        return kind;
-    refuse_line(lines, err->msg);
-    *err = (struct err){0};
-    return ERR_OK;
-}
-
-static bool
-is_blank(struct slice text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!strchr(" \t\r", text.data[i]) || text.data[i] == '\0')
-            return false;
-    return true;
-}
-
-static enum err_kind
-end_line(struct lines *lines, struct err *err)
-{
-    enum err_kind kind = ERR_OK;
-    lines->number++;
-    if (lines->line.failed) {
-        lines->feed->report.found++;
-        refuse_line(lines, "longer than a line may be (64 MiB)");
-    } else if (!is_blank(buf_slice(&lines->line))) {
-        lines->feed->report.found++;
-        kind = send_line(lines, buf_slice(&lines->line), err);
-    }
-    show_progress(lines->feed);
-    buf_reset(&lines->line);
-    return kind;
-}
-
-static enum err_kind
-take_piece(struct lines *lines, const char *piece, size_t len, struct err *err)
-{
-    while (len > 0) {
-        const char *end = memchr(piece, '\n', len);
-        size_t n = end ? (size_t)(end - piece) : len;
-        buf_add(&lines->line, piece, n);
-        if (end && end_line(lines, err))
-            return err->kind;
-        n += end != NULL;
-        piece += n;
-        len -= n;
-    }
-    return ERR_OK;
-}
-
-static enum err_kind
-send_lines(struct lines *lines, struct err *err)
-{
-    CLEANUP(buf_done) struct buf piece = BUF_INIT;
-    if (!buf_reserve(&piece, PIECE_BYTES))
-        return err_no_memory(err, "a piece of the events");
-    for (;;) {
-        /* Not fread(): a pipe's lines go out as they come. */
-        ssize_t n = read(fileno(lines->file), piece.data, PIECE_BYTES);
-        if (stop)
-            return err_set(err, ERR_RETRY, "interrupted", "interrupted");
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0) {
-            refuse_line(lines, strerror(errno));
-            return ERR_OK;
-        }
-        if (n == 0)
-            break;
-        if (take_piece(lines, piece.data, (size_t)n, err))
-            return err->kind;
-    }
-    bool open_line = lines->line.len > 0 || lines->line.failed;
-    return open_line ? end_line(lines, err) : ERR_OK;
-}
-
-static enum err_kind
-feed_lines(struct feed *feed, struct err *err)
-{
-    bool standard = strcmp(settings.events, "-") == 0;
-    CLEANUP(lines_done)
-    struct lines lines = {
-        .feed = feed,
-        .file = standard ? stdin : fopen(settings.events, "rbe"),
-        .name = standard ? "standard input" : settings.events,
-    };
-    buf_init(&lines.line, EVENT_LINE_MAX_BYTES);
-    if (!lines.file) {
-        feed_problem(&feed->report, lines.name, strerror(errno));
-        return ERR_OK;
-    }
-    progress_start(&feed->report.progress, "events", 0);
-    return send_lines(&lines, err);
-}
-
 /* --- the verb ---------------------------------------------------------------------- */
 
 static enum err_kind
@@ -720,8 +574,9 @@ run(const struct program_call *call, struct err *err)
     if (check_arguments(call, err) || feed_init(&feed, call, err))
         return err_exit_code(err);
     catch_signals();
-    enum err_kind kind =
-        settings.events ? feed_lines(&feed, err) : feed_folders(&feed, err);
+    enum err_kind kind = settings.events
+                             ? feed_lines(&feed.target, settings.events, &stop, err)
+                             : feed_folders(&feed, err);
     finish(&feed, kind, err);
     progress_clear(&feed.report.progress);
     print_summary(&feed, clock_monotonic_ms() - start_ms, err);

@@ -69,6 +69,13 @@ feed_note(struct feed_report *report, const char *name, const char *message)
 }
 
 void
+feed_show(struct feed_report *report, const struct feeder_counts *counts)
+{
+    progress_show(&report->progress, counts->delivered + counts->refused +
+                                         report->unchanged + report->skipped);
+}
+
+void
 feed_report_done(struct feed_report *report)
 {
     for (size_t i = 0; i < FEED_NAMES_MAX; i++)

@@ -33,6 +33,9 @@ void feed_report_done(struct feed_report *report);
 void feed_problem(struct feed_report *report, const char *name, const char *message);
 /* Something left out as the rules say; no reason to fail. */
 void feed_note(struct feed_report *report, const char *name, const char *message);
+/* Shows how much is done with: the bar runs with the broker's answers, not with the
+ * walk, which is over long before. */
+void feed_show(struct feed_report *report, const struct feeder_counts *counts);
 /* Appends the summary. `what` is "runs" or "events". */
 void feed_summary(const struct feed_report *report,
                   const struct feeder_counts *counts,

@@ -2,6 +2,8 @@
 /* The table of topics, made from ops/topics.tsv by the build. */
 #include "topics.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static const struct topic topics[] = {
@@ -16,6 +18,23 @@ topics_all(size_t *ret_n)
 {
     *ret_n = N_TOPICS;
     return topics;
+}
+
+void
+topic_settings_wanted(const struct topic *topic,
+                      int64_t retention_ms,
+                      struct topic_settings *ret_settings)
+{
+    struct topic_settings *s = ret_settings;
+    snprintf(s->text[0], sizeof s->text[0], "%zu", topic->max_message_bytes);
+    snprintf(s->text[1], sizeof s->text[1], "%" PRId64, retention_ms);
+    s->items[0] =
+        (struct topic_setting){"cleanup.policy", topic->compact ? "compact" : "delete"};
+    s->items[1] = (struct topic_setting){"max.message.bytes", s->text[0]};
+    s->items[2] = (struct topic_setting){"retention.ms", s->text[1]};
+    s->items[3] = (struct topic_setting){"message.timestamp.type", "CreateTime"};
+    s->items[4] =
+        (struct topic_setting){"message.timestamp.after.max.ms", "9223372036854775807"};
 }
 
 const struct topic *

@@ -21,6 +21,7 @@ struct topic {
 
 #define TOPIC_TUNINGS       "heddle.tunings"
 #define TOPIC_AUDIT_TUNINGS "heddle.audit.tunings"
+#define TOPIC_STATE_AUDIT   "heddle.state.audit"
 #define TOPIC_WARNINGS      "heddle.warnings"
 #define TOPIC_DEAD          "heddle.dead"
 
@@ -32,6 +33,28 @@ enum { TOPICS_MAX = 64 };               /* rows of the table, at most */
  * header, record lengths, timestamps. Counted against max.message.bytes.
  */
 enum { TOPIC_RECORD_OVERHEAD_BYTES = 512 };
+
+/* A setting that a topic should have: "cleanup.policy" = "compact". */
+struct topic_setting {
+    const char *name;
+    const char *value;
+};
+
+enum { TOPIC_SETTINGS = 5, TOPIC_VALUE_BYTES = 24 };
+
+/* The settings of one topic; the values of the last two lie in `text`. */
+struct topic_settings {
+    struct topic_setting items[TOPIC_SETTINGS];
+    char text[2][TOPIC_VALUE_BYTES];
+};
+
+/*
+ * What `topic` should be set to; `retention_ms` is -1 for ever (events.md 1: retention
+ * counts event time, so any other value may delete a record within minutes).
+ */
+void topic_settings_wanted(const struct topic *topic,
+                           int64_t retention_ms,
+                           struct topic_settings *ret_settings);
 
 /* All topics, in the order of events.md 1. Static. */
 const struct topic *topics_all(size_t *ret_n);

@@ -2,7 +2,7 @@
 # What ops/kafka-local and ops/registry-local share: folders, ports, a process in the
 # background that is known by its id and its command line. Sourced, not run.
 
-cache=${HEDDLE_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/heddle}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/heddle
 state=${XDG_STATE_HOME:-$HOME/.local/state}/heddle
 
 say() { printf '%s: %s\n' "$program" "$*" >&2; }

@@ -50,6 +50,7 @@ buf_add(struct buf *buf, const void *data, size_t len)
 {
     if (len == 0 || !buf_reserve(buf, len))
         return;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): NULL has length 0 */
     memcpy(buf->data + buf->len, data, len);
     buf->len += len;
 }

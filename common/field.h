@@ -78,7 +78,8 @@ struct record_type {
     const struct field *fields;
     size_t n_fields;
     size_t size; /* sizeof the struct */
-    /* Texts of the released versions, NULL-terminated; NULL for records inside another. */
+    /* Texts of the released versions, NULL-terminated; NULL for records inside another.
+     */
     const char *const *released;
 };
 

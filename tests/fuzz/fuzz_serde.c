@@ -38,10 +38,7 @@ static const struct field item_fields[] = {
 };
 
 static const struct record_type item_type = {
-    "f.I",
-    NULL,
-    FIELD_ROWS(item_fields),
-    sizeof(struct item), NULL,
+    "f.I", NULL, FIELD_ROWS(item_fields), sizeof(struct item), NULL,
 };
 
 static const struct field item_row = {.type = FIELD_RECORD, .record = &item_type};
@@ -94,7 +91,8 @@ static const struct record_type sample_type = {
     "{\"name\":\"m\",\"type\":{\"type\":\"map\",\"values\":\"string\"},"
     "\"default\":{\"k\":\"v\"}}]}",
     FIELD_ROWS(sample_fields),
-    sizeof(struct sample), NULL,
+    sizeof(struct sample),
+    NULL,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

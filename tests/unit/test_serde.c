@@ -25,10 +25,7 @@ static const char point_avsc[] =
     "{\"name\":\"x\",\"type\":\"long\",\"default\":-5}]}";
 
 static const struct record_type point_type = {
-    "t.Point",
-    point_avsc,
-    FIELD_ROWS(point_fields),
-    sizeof(struct point), NULL,
+    "t.Point", point_avsc, FIELD_ROWS(point_fields), sizeof(struct point), NULL,
 };
 
 /* An older version without x, and one that can't be read as ours. */

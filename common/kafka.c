@@ -65,8 +65,7 @@ kafka_brokers(const struct kafka_settings *settings)
     return brokers ? brokers : "";
 }
 
-/* --- callbacks from the library's threads ----------------------------------------------
- */
+/* --- callbacks from the library's threads ------------------------------------------- */
 
 static enum log_level
 level_of(int syslog_level, const char *facility)
@@ -103,8 +102,27 @@ on_error(rd_kafka_t *rk, int code, const char *reason, void *opaque)
     atomic_store(&client->connected, false);
 }
 
-/* --- errors
- * ------------------------------------------------------------------------------ */
+static int
+on_statistics(rd_kafka_t *rk, char *json, size_t len, void *opaque)
+{
+    (void)rk;
+    (void)len;
+    struct kafka_client *client = opaque;
+    /* Only a broker's state is written in capitals. */
+    bool up = strstr(json, "\"state\":\"UP\"") != NULL;
+    atomic_store(&client->connected, up);
+    if (up)
+        atomic_store(&client->down, false);
+    return 0; /* the library frees the text */
+}
+
+void
+kafka_watch_connection(rd_kafka_conf_t *conf)
+{
+    rd_kafka_conf_set_stats_cb(conf, on_statistics);
+}
+
+/* --- errors ------------------------------------------------------------------------- */
 
 static enum err_kind
 permission_denied(struct err *err,
@@ -186,8 +204,7 @@ kafka_fatal_error(const struct kafka_client *client, struct err *err)
                      "the Kafka client gave up: %s; start the process again", text);
 }
 
-/* --- properties
- * --------------------------------------------------------------------------- */
+/* --- properties --------------------------------------------------------------------- */
 
 /* The name column of the library's own table, one name a line. ERR_OK or no memory. */
 static char *
@@ -331,8 +348,7 @@ kafka_known_trouble(const struct kafka_settings *settings)
     return NULL;
 }
 
-/* --- making a client
- * ------------------------------------------------------------------------ */
+/* --- making a client ---------------------------------------------------------------- */
 
 /* Library threads inherit the mask: signals stay with the process's own threads. */
 static rd_kafka_t *
@@ -378,8 +394,7 @@ kafka_client_open(struct kafka_client *client,
     return ERR_OK;
 }
 
-/* --- records
- * ---------------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------ */
 
 size_t
 kafka_headers(const rd_kafka_message_t *record, struct header *ret, size_t max)
@@ -415,8 +430,7 @@ kafka_message_fill(const rd_kafka_message_t *record,
     };
 }
 
-/* --- metadata
- * ------------------------------------------------------------------------------------ */
+/* --- metadata ----------------------------------------------------------------------- */
 
 static enum err_kind
 unreachable(const struct kafka_settings *settings,
@@ -627,8 +641,7 @@ cluster_info_done(struct cluster_info *info)
     *info = (struct cluster_info){0};
 }
 
-/* --- lag of a group
- * -------------------------------------------------------------------------------- */
+/* --- lag of a group ----------------------------------------------------------------- */
 
 static enum err_kind
 read_committed_offsets(const struct kafka_client *client,
@@ -727,9 +740,7 @@ kafka_group_lag(const struct kafka_settings *settings,
     return kind;
 }
 
-/* --- the library
- * --------------------------------------------------------------------------------------
- */
+/* --- the library -------------------------------------------------------------------- */
 
 const char *
 kafka_version(void)

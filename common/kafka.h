@@ -49,7 +49,7 @@ enum err_kind kafka_check_properties(const struct kafka_settings *settings,
  * sentence for the log at start, static; NULL: nothing. */
 const char *kafka_known_trouble(const struct kafka_settings *settings);
 
-/* --- producer ------------------------------------------------------------------- */
+/* --- producer ----------------------------------------------------------------------- */
 
 struct producer;
 
@@ -129,7 +129,7 @@ struct partition_range {
 const struct partition_range *topic_reader_ranges(const struct topic_reader *reader,
                                                   size_t *ret_n);
 
-/* --- metadata ---------------------------------------------------------------------- */
+/* --- metadata ----------------------------------------------------------------------- */
 
 struct topic_info {
     char *name;
@@ -169,8 +169,7 @@ enum err_kind kafka_group_lag(const struct kafka_settings *settings,
                               size_t *ret_n,
                               struct err *err);
 
-/* --- group consumer ------------------------------------------------------------------
- */
+/* --- group consumer ----------------------------------------------------------------- */
 
 struct consumer;
 struct consumed; /* one record and its memory */
@@ -220,9 +219,8 @@ void consumer_close(struct consumer *consumer);
 
 /*
  * The next record within `timeout_ms`, to be freed by the caller; NULL: none, or an error
- * in `err`: ERR_RETRY "broker_unreachable" is passing and says so once until the broker
- * is back; ERR_FATAL "offset_out_of_range" (EXIT_CONFIG), "committed_unknown"
- * (EXIT_UNREACHABLE), and the table above.
+ * in `err`: ERR_RETRY "consume_failed" passes by itself; ERR_FATAL "offset_out_of_range"
+ * (EXIT_CONFIG), "committed_unknown" (EXIT_UNREACHABLE), and the table above.
  */
 struct consumed *
 consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err);
@@ -246,7 +244,8 @@ enum err_kind consumer_seek(struct consumer *consumer,
                             const struct topic_partition *parts,
                             size_t n,
                             struct err *err);
-/* Commits `offset` (last finished + 1) of each and waits. ERR_RETRY "commit_failed". */
+/* Commits `offset` (last finished + 1) of each and waits, a few seconds at most.
+ * ERR_RETRY "commit_failed". */
 enum err_kind consumer_commit(struct consumer *consumer,
                               const struct topic_partition *parts,
                               size_t n,
@@ -258,8 +257,7 @@ bool consumer_watermarks(struct consumer *consumer,
                          int64_t *ret_start,
                          int64_t *ret_end);
 
-/* --- the library -----------------------------------------------------------------------
- */
+/* --- the library -------------------------------------------------------------------- */
 
 /* Version of the library at run time ("2.0.2") and its features, for --version
  * --features. */

@@ -38,6 +38,11 @@ enum err_kind kafka_client_open(struct kafka_client *client,
                                 void (*prepare)(rd_kafka_conf_t *conf),
                                 struct err *err);
 
+/* Keeps `connected` by the statistics, for a client that is polled; with this interval.
+ */
+#define KAFKA_STATISTICS_MS "1000"
+void kafka_watch_connection(rd_kafka_conf_t *conf);
+
 /* Fills `err` by the table of kafka.h. `code` names what can be tried again; `what` is
  * the object, `detail` the library's text (may be NULL). */
 enum err_kind kafka_error(struct err *err,

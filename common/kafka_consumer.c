@@ -13,7 +13,9 @@ enum {
     WHAT_BYTES = 320,
     COMMITTED_TIMEOUT_MS = 5000,
     COMMITTED_ATTEMPTS = 6,
+    COMMIT_TIMEOUT_MS = 4000, /* below any session timeout: commits happen on revoke */
     NO_COMMIT = -1,
+    CLOSE_FIXED_IN = 0x020400ff, /* as rd_kafka_version() has it */
 };
 
 static const struct kafka_property defaults[] = {
@@ -27,8 +29,10 @@ struct consumer {
     struct consumer_events events;
     char *topic;
     enum topic_start start;
-    struct err failure; /* from within a callback, given by the next poll */
-    bool down_told;
+    struct err failure;        /* from within a callback, given by the next poll */
+    rd_kafka_queue_t *commits; /* answers to commits */
+    uintptr_t commit_number;   /* of the last one, to tell a late answer apart */
+    bool joined;               /* an assignment came, be it empty */
 };
 
 struct consumed {
@@ -37,22 +41,7 @@ struct consumed {
     struct header headers[];
 };
 
-/* --- callbacks, in the polling thread -------------------------------------------------
- */
-
-static int
-on_statistics(rd_kafka_t *rk, char *json, size_t len, void *opaque)
-{
-    (void)rk;
-    (void)len;
-    struct consumer *consumer = opaque;
-    /* Only a broker's state is written in capitals. */
-    bool up = strstr(json, "\"state\":\"UP\"") != NULL;
-    atomic_store(&consumer->client.connected, up);
-    if (up)
-        atomic_store(&consumer->client.down, false);
-    return 0; /* the library frees the text */
-}
+/* --- callbacks, in the polling thread ----------------------------------------------- */
 
 static struct topic_partition *
 copy_list(const rd_kafka_topic_partition_list_t *list)
@@ -166,6 +155,7 @@ on_rebalance(rd_kafka_t *rk,
              void *opaque)
 {
     struct consumer *consumer = opaque;
+    consumer->joined = true;
     if (answer == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS) {
         assign(consumer, list);
     } else if (answer == RD_KAFKA_RESP_ERR__REVOKE_PARTITIONS) {
@@ -180,11 +170,10 @@ static void
 prepare(rd_kafka_conf_t *conf)
 {
     rd_kafka_conf_set_rebalance_cb(conf, on_rebalance);
-    rd_kafka_conf_set_stats_cb(conf, on_statistics);
+    kafka_watch_connection(conf);
 }
 
-/* --- life
- * --------------------------------------------------------------------------------- */
+/* --- life --------------------------------------------------------------------------- */
 
 static enum err_kind
 open_client(struct consumer *consumer,
@@ -197,7 +186,7 @@ open_client(struct consumer *consumer,
         {"enable.auto.offset.store", "false"},
         {"enable.partition.eof", "false"},
         {"auto.offset.reset", "error"},
-        {"statistics.interval.ms", "1000"},
+        {"statistics.interval.ms", KAFKA_STATISTICS_MS},
         {settings->group_instance_id ? "group.instance.id" : NULL,
          settings->group_instance_id},
         {NULL, NULL},
@@ -210,6 +199,7 @@ static enum err_kind
 subscribe(struct consumer *consumer, struct err *err)
 {
     rd_kafka_poll_set_consumer(consumer->client.rk);
+    consumer->commits = rd_kafka_queue_new(consumer->client.rk);
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(1);
     rd_kafka_topic_partition_list_add(list, consumer->topic, RD_KAFKA_PARTITION_UA);
     rd_kafka_resp_err_t answer = rd_kafka_subscribe(consumer->client.rk, list);
@@ -223,6 +213,8 @@ subscribe(struct consumer *consumer, struct err *err)
 static void
 free_consumer(struct consumer *consumer)
 {
+    if (consumer->commits)
+        rd_kafka_queue_destroy(consumer->commits);
     if (consumer->client.rk)
         rd_kafka_destroy(consumer->client.rk);
     free(consumer->topic);
@@ -248,17 +240,34 @@ consumer_new(const struct consumer_settings *settings, struct err *err)
     return NULL;
 }
 
+/*
+ * Before the first assignment, closing a cooperative-sticky consumer crashes libraries
+ * before 2.3.0 and hangs those before 2.4.0: the member goes without a word there, and
+ * the group forgets it after its session timeout.
+ */
+static bool
+may_close(const struct consumer *consumer)
+{
+    return consumer->joined || rd_kafka_version() >= CLOSE_FIXED_IN;
+}
+
 void
 consumer_close(struct consumer *consumer)
 {
     if (!consumer)
         return;
-    rd_kafka_consumer_close(consumer->client.rk);
+    rd_kafka_queue_destroy(consumer->commits);
+    consumer->commits = NULL;
+    if (may_close(consumer)) {
+        rd_kafka_consumer_close(consumer->client.rk);
+    } else {
+        rd_kafka_destroy_flags(consumer->client.rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+        consumer->client.rk = NULL;
+    }
     free_consumer(consumer);
 }
 
-/* --- records
- * ---------------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------ */
 
 static struct consumed *
 consumed_new(const struct consumer *consumer, rd_kafka_message_t *record)
@@ -310,17 +319,6 @@ take_error(struct consumer *consumer, const rd_kafka_message_t *record, struct e
         kafka_error(err, record->err, "consume_failed", what, text);
 }
 
-/* Says once that no broker answers, until one does. */
-static void
-tell_when_down(struct consumer *consumer, struct err *err)
-{
-    bool down = atomic_load(&consumer->client.down);
-    if (down && !consumer->down_told)
-        err_set(err, ERR_RETRY, "broker_unreachable",
-                "no broker answers; trying on until one does");
-    consumer->down_told = down;
-}
-
 struct consumed *
 consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err)
 {
@@ -328,11 +326,8 @@ consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err)
     rd_kafka_message_t *record = rd_kafka_consumer_poll(consumer->client.rk, timeout_ms);
     if (consumer->failure.kind)
         *err = consumer->failure;
-    if (!record) {
-        if (!err->kind)
-            tell_when_down(consumer, err);
+    if (!record)
         return NULL;
-    }
     struct consumed *consumed = NULL;
     if (record->err)
         take_error(consumer, record, err);
@@ -352,8 +347,7 @@ consumer_connected(const struct consumer *consumer)
     return atomic_load(&consumer->client.connected);
 }
 
-/* --- positions
- * ----------------------------------------------------------------------------------- */
+/* --- positions ---------------------------------------------------------------------- */
 
 static enum err_kind
 position_error(const struct consumer *consumer,
@@ -459,6 +453,34 @@ consumer_seek(struct consumer *consumer,
     return position_error(consumer, answer, "seek_failed", partition, err);
 }
 
+/*
+ * The library's own waiting commit has no time-out: without a coordinator it never comes
+ * back. So the answer is waited for here; a late one is known by its number and dropped.
+ */
+static rd_kafka_resp_err_t
+wait_for_commit(struct consumer *consumer, int32_t *ret_partition)
+{
+    int64_t deadline = clock_monotonic_ms() + COMMIT_TIMEOUT_MS;
+    for (;;) {
+        int64_t left_ms = deadline - clock_monotonic_ms();
+        if (left_ms < 0)
+            return RD_KAFKA_RESP_ERR__TIMED_OUT;
+        rd_kafka_event_t *event = rd_kafka_queue_poll(consumer->commits, (int)left_ms);
+        if (!event)
+            continue;
+        bool ours = rd_kafka_event_type(event) == RD_KAFKA_EVENT_OFFSET_COMMIT &&
+                    (uintptr_t)rd_kafka_event_opaque(event) == consumer->commit_number;
+        rd_kafka_resp_err_t answer = rd_kafka_event_error(event);
+        const rd_kafka_topic_partition_list_t *list =
+            ours ? rd_kafka_event_topic_partition_list(event) : NULL;
+        if (list)
+            answer = first_answer(list, answer, ret_partition);
+        rd_kafka_event_destroy(event);
+        if (ours)
+            return answer;
+    }
+}
+
 enum err_kind
 consumer_commit(struct consumer *consumer,
                 const struct topic_partition *parts,
@@ -467,13 +489,14 @@ consumer_commit(struct consumer *consumer,
 {
     if (n == 0)
         return ERR_OK;
+    int32_t partition = parts[0].partition;
     rd_kafka_topic_partition_list_t *list = make_list(parts, n);
-    rd_kafka_resp_err_t answer = rd_kafka_commit(consumer->client.rk, list, 0);
-    int32_t partition = 0;
-    answer = first_answer(list, answer, &partition);
+    rd_kafka_resp_err_t answer =
+        rd_kafka_commit_queue(consumer->client.rk, list, consumer->commits, NULL,
+                              (void *)++consumer->commit_number);
     rd_kafka_topic_partition_list_destroy(list);
     if (!answer)
-        atomic_store(&consumer->client.down, false);
+        answer = wait_for_commit(consumer, &partition);
     return position_error(consumer, answer, "commit_failed", partition, err);
 }
 

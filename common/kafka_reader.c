@@ -16,6 +16,7 @@ static const struct kafka_property owned[] = {
     {"enable.auto.offset.store", "false"},
     {"enable.partition.eof", "true"},
     {"auto.offset.reset", "error"},
+    {"statistics.interval.ms", KAFKA_STATISTICS_MS},
     {NULL, NULL},
 };
 
@@ -87,8 +88,8 @@ open_reader(struct topic_reader *reader,
 {
     if (!reader->topic)
         return err_no_memory(err, "a topic's name");
-    if (kafka_client_open(&reader->client, RD_KAFKA_CONSUMER, settings, NULL, owned, NULL,
-                          err))
+    if (kafka_client_open(&reader->client, RD_KAFKA_CONSUMER, settings, NULL, owned,
+                          kafka_watch_connection, err))
         return err->kind;
     rd_kafka_poll_set_consumer(reader->client.rk);
     if (take_ranges(reader, settings, timeout_ms, err))
@@ -179,7 +180,7 @@ resume_all(struct topic_reader *reader)
 static enum err_kind
 check_broker(struct topic_reader *reader, struct err *err)
 {
-    if (!atomic_load(&reader->client.down)) {
+    if (atomic_load(&reader->client.connected)) {
         reader->down_since_ms = 0;
         return ERR_OK;
     }

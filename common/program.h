@@ -20,8 +20,11 @@ struct program {
     const char *details;          /* further lines of --help; may be NULL */
     const struct option *options; /* its own table */
     size_t n_options;
-    void *settings;   /* that the table fills */
-    bool no_settings; /* flags only: neither the file nor the environment is read */
+    void *settings;            /* that the table fills */
+    const struct option *more; /* a second table, may be NULL */
+    size_t n_more;
+    void *more_settings; /* that it fills */
+    bool no_settings;    /* flags only: neither the file nor the environment is read */
 };
 
 struct program_call {

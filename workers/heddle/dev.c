@@ -70,8 +70,7 @@ close_fdp(const int *fd)
         close(*fd);
 }
 
-/* --- which process --------------------------------------------------------------------
- */
+/* --- which process ------------------------------------------------------------------ */
 
 /* Start time of `pid` when it is one of our brokers; 0 when it is not. */
 static unsigned long long
@@ -120,8 +119,7 @@ read_state(const char *dir, struct dev_broker *ret)
     *ret = (struct dev_broker){(pid_t)pid, started, (int)port};
 }
 
-/* --- files ----------------------------------------------------------------------------
- */
+/* --- files -------------------------------------------------------------------------- */
 
 /* Whole or not at all: written beside and renamed. */
 static enum err_kind
@@ -199,8 +197,7 @@ lock_dir(const char *dir, struct err *err)
     return -1;
 }
 
-/* --- up -------------------------------------------------------------------------------
- */
+/* --- up ----------------------------------------------------------------------------- */
 
 /* heddle-devbroker lies beside this program; else PATH is searched. */
 static void
@@ -329,8 +326,7 @@ up(const char *dir, struct buf *out, struct err *err)
     return ERR_OK;
 }
 
-/* --- down -----------------------------------------------------------------------------
- */
+/* --- down --------------------------------------------------------------------------- */
 
 static bool
 wait_for_end(const struct dev_broker *broker, int timeout_ms)
@@ -366,8 +362,7 @@ down(const char *dir, struct buf *out, struct err *err)
     return ERR_OK;
 }
 
-/* --- status ---------------------------------------------------------------------------
- */
+/* --- status ------------------------------------------------------------------------- */
 
 static const char limits[] =
     "limits: loopback only; nothing is kept when it ends; no transactions, so delivery\n"

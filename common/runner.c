@@ -1,0 +1,958 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record path, in the order a record meets it. */
+#include "runner.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "log.h"
+#include "outbox.h"
+#include "runner_status.h"
+#include "topics.h"
+#include "watchdog.h"
+
+enum {
+    POLL_MS = 100,            /* how soon a request to stop is seen */
+    SHOW_EVERY_MS = 500,      /* gauges */
+    SERVE_EVERY_RECORDS = 64, /* delivery reports */
+    LOST_AFTER_MS = 3000,     /* without a connection: say so */
+    CLOSE_TIMEOUT_MS = 10000,
+    MAX_REWIND_WAIT_MS = 5000,
+    MAX_BURIALS = 4,         /* rounds of dead letters for one batch */
+    MAX_LINES_A_SECOND = 20, /* of dead letters in the log */
+    FIRST_INPUTS = 256,
+};
+
+/* A report's token: batch number, position in the batch plus one, dead letter or not. */
+enum { TOKEN_INDEX_BITS = 24, TOKEN_DEAD = 1 };
+
+/* A partition that is ours. Offsets: -1 is none. */
+struct part {
+    int32_t partition;
+    int64_t next;          /* after the last finished record */
+    int64_t committed;     /* as the group has it */
+    int64_t restart;       /* where to go back to when a batch is given up */
+    struct consumed *held; /* tried again later; the partition is paused */
+    struct err held_why;
+    unsigned attempts; /* at the held record */
+    int64_t due_ms;
+    int64_t held_since_ms;
+};
+
+/* A record of the open batch, kept until it is delivered. */
+struct input {
+    struct consumed *consumed;
+    struct err *refused; /* why the broker did not take what it gave; owned */
+};
+
+struct runner {
+    struct runner_settings settings;
+    struct runner_status status;
+    struct outbox *outbox;
+    struct arena arena; /* of the record in work */
+    struct producer *producer;
+    struct consumer *consumer;
+    struct delivery delivery;
+
+    struct part *parts;
+    size_t n_parts;
+
+    struct input *inputs; /* the open batch */
+    size_t n_inputs;
+    size_t cap_inputs;
+    size_t batch_bytes;
+    uint64_t batch_number;
+    int64_t batch_since_ms; /* when it was opened, or last committed in vain */
+    bool uncommitted;       /* delivered, but the offsets did not get through */
+    bool rewind_due;        /* the batch was given up where no seek is possible */
+    unsigned failures;      /* batches given up in a row */
+
+    struct err failure;   /* from a callback; ends the run */
+    bool broker_lost;     /* and said so */
+    int64_t connected_ms; /* when a broker was connected last */
+    uint64_t random;
+    int64_t shown_ms;
+    int64_t lines_since_ms;
+    int lines;
+    uint64_t lines_left_out;
+};
+
+/* --- parts and inputs --------------------------------------------------------------- */
+
+static struct part *
+find_part(struct runner *runner, int32_t partition)
+{
+    for (size_t i = 0; i < runner->n_parts; i++)
+        if (runner->parts[i].partition == partition)
+            return &runner->parts[i];
+    return NULL;
+}
+
+static const char *
+topic_of(const struct runner *runner)
+{
+    return runner->settings.worker->input;
+}
+
+static void
+show_held(struct runner *runner)
+{
+    const struct part *oldest = NULL;
+    double n = 0;
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        const struct part *part = &runner->parts[i];
+        n += part->held != NULL;
+        if (part->held && (!oldest || part->held_since_ms < oldest->held_since_ms))
+            oldest = part;
+    }
+    series_set(runner->status.paused, n);
+    if (oldest)
+        status_held(&runner->status, consumed_message(oldest->held), &oldest->held_why,
+                    oldest->held_since_ms);
+    else
+        status_held(&runner->status, NULL, NULL, 0);
+}
+
+/* Ends the hold of a partition, which flows again. The record is the caller's. */
+static struct consumed *
+release(struct runner *runner, struct part *part)
+{
+    struct consumed *consumed = part->held;
+    struct err err;
+    part->held = NULL;
+    if (consumed &&
+        consumer_resume(runner->consumer, topic_of(runner), part->partition, &err))
+        log_err(LOG_WARNING, &err);
+    show_held(runner);
+    return consumed;
+}
+
+static enum err_kind
+add_input(struct runner *runner, struct consumed *consumed, struct err *err)
+{
+    if (runner->n_inputs == runner->cap_inputs) {
+        size_t cap = runner->cap_inputs ? runner->cap_inputs * 2 : FIRST_INPUTS;
+        struct input *inputs = realloc(runner->inputs, cap * sizeof *inputs);
+        if (!inputs)
+            return err_no_memory(err, "the records of a batch");
+        runner->inputs = inputs;
+        runner->cap_inputs = cap;
+    }
+    const struct message *in = consumed_message(consumed);
+    runner->inputs[runner->n_inputs++] = (struct input){consumed, NULL};
+    runner->batch_bytes += in->value.len + in->key.len;
+    return ERR_OK;
+}
+
+/* Takes the last input out of the batch again. */
+static struct consumed *
+take_last_input(struct runner *runner)
+{
+    struct consumed *consumed = runner->inputs[--runner->n_inputs].consumed;
+    const struct message *in = consumed_message(consumed);
+    runner->batch_bytes -= in->value.len + in->key.len;
+    return consumed;
+}
+
+static void
+drop_inputs(struct runner *runner)
+{
+    for (size_t i = 0; i < runner->n_inputs; i++) {
+        consumed_free(runner->inputs[i].consumed);
+        free(runner->inputs[i].refused);
+    }
+    runner->n_inputs = 0;
+    runner->batch_bytes = 0;
+    runner->batch_number++;
+}
+
+static void *
+token_of(const struct runner *runner, size_t index, unsigned dead)
+{
+    uint64_t number = runner->batch_number << (TOKEN_INDEX_BITS + 1);
+    return (void *)(uintptr_t)(number | (index + 1) << 1 | dead);
+}
+
+/* What the broker says of one record that was produced. */
+static void
+on_report(void *state, void *token, const struct err *err)
+{
+    struct runner *runner = state;
+    if (!err || err->kind != ERR_RECORD)
+        return; /* the flush tells of the other kinds */
+    uint64_t number = (uintptr_t)token;
+    size_t index = (number >> 1 & (((uint64_t)1 << TOKEN_INDEX_BITS) - 1)) - 1;
+    if (number >> (TOKEN_INDEX_BITS + 1) !=
+            (runner->batch_number & (UINT64_MAX >> (TOKEN_INDEX_BITS + 1))) ||
+        index >= runner->n_inputs)
+        return; /* of a batch that was given up: its records come again */
+    struct input *input = &runner->inputs[index];
+    if (number & TOKEN_DEAD) {
+        err_fatal(&runner->failure, EXIT_CONFIG, "dead_letter_refused",
+                  "the broker refused a dead letter: %s; look at the settings of %s",
+                  err->msg, TOPIC_DEAD);
+        return;
+    }
+    if (!input->refused)
+        input->refused = malloc(sizeof *input->refused);
+    if (!input->refused) {
+        err_no_memory(&runner->failure, "a refused record");
+        return;
+    }
+    *input->refused = *err;
+    input->refused->stage = "emit";
+}
+
+/* --- the next record ---------------------------------------------------------------- */
+
+static int
+time_to_poll_ms(const struct runner *runner)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    int64_t left_ms = POLL_MS;
+    if (runner->n_inputs > 0) {
+        int64_t due_ms = runner->batch_since_ms + runner->settings.batch_time_ms - now_ms;
+        left_ms = due_ms < left_ms ? due_ms : left_ms;
+    }
+    for (size_t i = 0; i < runner->n_parts; i++)
+        if (runner->parts[i].held && runner->parts[i].due_ms - now_ms < left_ms)
+            left_ms = runner->parts[i].due_ms - now_ms;
+    return left_ms > 0 ? (int)left_ms : 0;
+}
+
+/* One line when no broker answers, one when it is back. */
+static void
+tell_broker(struct runner *runner, bool up)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    atomic_store(&runner->status.connected, up);
+    if (up)
+        runner->connected_ms = now_ms;
+    if (up && runner->broker_lost) {
+        runner->broker_lost = false;
+        log_say(LOG_INFO, "the broker answers again");
+    }
+    bool lost = now_ms - runner->connected_ms > LOST_AFTER_MS;
+    if (!lost || runner->broker_lost)
+        return;
+    runner->broker_lost = true;
+    log_event(LOG_WARNING, "no broker answers, trying on until one does",
+              LOG_FIELDS(LOG_STR("code", "broker_unreachable"),
+                         LOG_STR("brokers", runner->settings.kafka->brokers)));
+}
+
+/* While a batch waits for its acknowledgements: nothing polls the consumer meanwhile. */
+static void
+on_waiting(void *state)
+{
+    struct runner *runner = state;
+    status_turned(&runner->status);
+    tell_broker(runner, false);
+}
+
+/* Due: the held record of a paused partition. NULL: none is. */
+static struct consumed *
+poll_held(struct runner *runner)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    for (size_t i = 0; i < runner->n_parts; i++)
+        if (runner->parts[i].held && runner->parts[i].due_ms <= now_ms)
+            return runner->parts[i].held;
+    return NULL;
+}
+
+/* A record of a paused partition came all the same: it must come again after the held. */
+static void
+go_back(struct runner *runner, const struct part *part)
+{
+    const struct message *held = consumed_message(part->held);
+    const struct topic_partition to = {held->topic, held->partition, held->offset + 1};
+    struct err err;
+    if (consumer_seek(runner->consumer, &to, 1, &err))
+        err_fatal(&runner->failure, EXIT_TRY_AGAIN, "seek_failed",
+                  "%s; start the process again", err.msg);
+}
+
+/* Whether the record is still ours to do, and not done already. */
+static bool
+is_wanted(struct runner *runner, const struct message *in)
+{
+    const struct part *part = find_part(runner, in->partition);
+    if (part && part->held)
+        go_back(runner, part);
+    return part && !part->held && in->offset >= part->next && !runner->rewind_due;
+}
+
+/*
+ * A record of the batch to come, in `*ret`: fresh, or a held one that is due. NULL in it
+ * when there is none now.
+ */
+static enum err_kind
+poll_batch(struct runner *runner, struct consumed **ret, struct err *err)
+{
+    *ret = poll_held(runner);
+    if (*ret)
+        return ERR_OK;
+    struct consumed *consumed =
+        consumer_poll(runner->consumer, time_to_poll_ms(runner), err);
+    tell_broker(runner, consumer_connected(runner->consumer));
+    if (err->kind == ERR_FATAL)
+        return err->kind;
+    if (err->kind)
+        log_err(LOG_WARNING, err); /* the library goes on by itself */
+    if (consumed && !is_wanted(runner, consumed_message(consumed))) {
+        consumed_free(consumed);
+        consumed = NULL;
+    }
+    if (runner->failure.kind) {
+        consumed_free(consumed);
+        *err = runner->failure;
+        return err->kind;
+    }
+    *ret = consumed;
+    *err = (struct err){0};
+    return ERR_OK;
+}
+
+/* --- one record --------------------------------------------------------------------- */
+
+static enum err_kind
+produce(struct runner *runner, const struct outgoing *record, struct err *err)
+{
+    if (runner->delivery.ops->produce(&runner->delivery, record, err))
+        return err_at(err, "emit");
+    status_emitted(&runner->status, record->topic);
+    return ERR_OK;
+}
+
+/* From bytes to encoded records, all of them, before the first is produced. */
+static enum err_kind
+handle_one(struct runner *runner,
+           const struct message *in,
+           const struct encoded **ret_records,
+           size_t *ret_n,
+           struct err *err)
+{
+    struct emits out = {.arena = &runner->arena};
+    *err = (struct err){0};
+    arena_reset(&runner->arena);
+    int64_t since_ns = clock_monotonic_ns();
+    status_busy(&runner->status, in);
+    enum err_kind kind =
+        runner->settings.worker->on_record(runner->settings.worker_state, in, &out, err);
+    if (!kind)
+        kind = outbox_encode(runner->outbox, &out, ret_records, ret_n, err);
+    status_idle(&runner->status);
+    series_observe(runner->status.record_seconds,
+                   (double)(clock_monotonic_ns() - since_ns) / 1e9);
+    return kind;
+}
+
+/* ERR_RETRY: the broker takes no more; the whole batch is to be given up. */
+static enum err_kind
+emit(struct runner *runner,
+     const struct encoded *records,
+     size_t n,
+     void *token,
+     struct err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct outgoing record = {
+            .topic = records[i].topic,
+            .key = records[i].key,
+            .value = records[i].value,
+            .timestamp_ms = records[i].timestamp_ms,
+            .token = token,
+        };
+        if (produce(runner, &record, err))
+            return err->kind;
+    }
+    return ERR_OK;
+}
+
+/* A flood of bad records must not become a flood of lines; what is left out is counted.
+ */
+static void
+log_dead_letter(struct runner *runner, const struct message *in, const struct err *why)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    if (now_ms - runner->lines_since_ms >= 1000) {
+        if (runner->lines_left_out)
+            log_event(LOG_WARNING, "more dead letters than lines for them",
+                      LOG_FIELDS(LOG_INTEGER("left_out", runner->lines_left_out)));
+        runner->lines_since_ms = now_ms;
+        runner->lines = 0;
+        runner->lines_left_out = 0;
+    }
+    if (runner->lines++ >= MAX_LINES_A_SECOND) {
+        runner->lines_left_out++;
+        return;
+    }
+    log_event(LOG_WARNING, why->msg,
+              LOG_FIELDS(LOG_STR("code", why->code),
+                         LOG_STR("stage", why->stage ? why->stage : "derive"),
+                         LOG_POSITION(in->topic, in->partition, in->offset)));
+}
+
+/* Sends the input as it came, with what went wrong in its headers. */
+static enum err_kind
+bury(struct runner *runner,
+     const struct message *in,
+     size_t index,
+     const struct err *why,
+     struct err *err)
+{
+    struct outgoing record = {
+        .topic = TOPIC_DEAD,
+        .key = in->key,
+        .value = in->value,
+        .timestamp_ms = in->timestamp_ms,
+        .token = token_of(runner, index, TOKEN_DEAD),
+    };
+    if (dead_letter_headers(&runner->settings.dead, in, why, clock_now_ms(),
+                            &runner->arena, &record.headers, &record.n_headers, err))
+        return err->kind;
+    size_t headers_bytes = headers_size(record.headers, record.n_headers);
+    if (record_check_size(TOPIC_DEAD, record_size(in->key, in->value, headers_bytes),
+                          err)) {
+        struct err small = *err;
+        return err_fatal(err, EXIT_CONFIG, "dead_letter_too_large",
+                         "%s partition %d offset %" PRId64 " can't be dead-lettered: %s",
+                         in->topic, (int)in->partition, in->offset, small.msg);
+    }
+    if (produce(runner, &record, err))
+        return err->kind;
+    log_dead_letter(runner, in, why);
+    status_dead(&runner->status, why);
+    return ERR_OK;
+}
+
+static void
+finish(struct runner *runner, const struct message *in, const char *outcome)
+{
+    struct part *part = find_part(runner, in->partition);
+    if (part)
+        part->next = in->offset + 1;
+    status_record(&runner->status, in->partition, outcome);
+}
+
+/* Pauses the partition at the record, to try it again later. */
+static enum err_kind
+hold(struct runner *runner, struct consumed *consumed, const struct err *why)
+{
+    const struct message *in = consumed_message(consumed);
+    struct part *part = find_part(runner, in->partition);
+    int64_t now_ms = clock_monotonic_ms();
+    if (!part->held) {
+        struct err err;
+        if (consumer_pause(runner->consumer, in->topic, in->partition, &err))
+            log_err(LOG_WARNING, &err);
+        part->held = consumed;
+        part->held_since_ms = now_ms;
+        log_event(LOG_WARNING, why->msg,
+                  LOG_FIELDS(LOG_STR("code", why->code),
+                             LOG_STR("next", "the partition is paused, and the record "
+                                             "tried again"),
+                             LOG_POSITION(in->topic, in->partition, in->offset)));
+    }
+    part->held_why = *why;
+    part->due_ms = now_ms + backoff_delay_ms(&runner->settings.retry, part->attempts + 1,
+                                             backoff_random(&runner->random));
+    status_record(&runner->status, in->partition, "retry");
+    show_held(runner);
+    return ERR_OK;
+}
+
+/* Counts the attempt; true when the record has had its last one. */
+static bool
+attempts_used_up(struct runner *runner, int32_t partition, struct err *why)
+{
+    struct part *part = find_part(runner, partition);
+    part->attempts++;
+    int64_t allowed = runner->settings.retry_attempts;
+    if (allowed == 0 || part->attempts < allowed)
+        return false;
+    struct err last = *why;
+    const char *code = last.final_code ? last.final_code : "retries_exhausted";
+    err_set(why, ERR_RECORD, code, "%u attempts: %s", part->attempts, last.msg);
+    why->stage = last.stage;
+    return true;
+}
+
+/*
+ * What becomes of the last input of the batch, by the kind of its error. A record that is
+ * to be tried again leaves the batch.
+ */
+static enum err_kind
+settle(struct runner *runner, enum err_kind kind, struct err *err)
+{
+    size_t index = runner->n_inputs - 1;
+    const struct message *in = consumed_message(runner->inputs[index].consumed);
+    struct err why = *err;
+    switch (kind) {
+    case ERR_OK:
+        finish(runner, in, "ok");
+        return ERR_OK;
+    case ERR_RETRY:
+        if (!attempts_used_up(runner, in->partition, &why))
+            return hold(runner, take_last_input(runner), &why);
+        __attribute__((fallthrough));
+    case ERR_RECORD:
+        if (bury(runner, in, index, &why, err))
+            return err->kind;
+        finish(runner, in, "dead");
+        return ERR_OK;
+    case ERR_FATAL:
+    default:
+        return ERR_FATAL;
+    }
+}
+
+static enum err_kind give_up_batch(struct runner *runner, struct err *err);
+
+/* Puts the record into the batch, which owns it from here on. */
+static enum err_kind
+take_in(struct runner *runner,
+        struct part *part,
+        struct consumed *consumed,
+        struct err *err)
+{
+    const struct message *in = consumed_message(consumed);
+    bool again = part->held == consumed;
+    if (add_input(runner, consumed, err)) {
+        if (!again)
+            consumed_free(consumed);
+        return err->kind;
+    }
+    if (!again)
+        part->attempts = 0;
+    if (part->restart < 0)
+        part->restart = in->offset;
+    if (runner->n_inputs > 1)
+        return ERR_OK;
+    runner->batch_since_ms = clock_monotonic_ms();
+    return runner->delivery.ops->begin(&runner->delivery, err);
+}
+
+/* One record, from the poll into the batch, or to its partition's hold. */
+static enum err_kind
+work(struct runner *runner, struct consumed *consumed, struct err *err)
+{
+    const struct encoded *records = NULL;
+    size_t n = 0;
+    struct part *part = find_part(runner, consumed_message(consumed)->partition);
+    bool again = part->held == consumed;
+    if (take_in(runner, part, consumed, err))
+        return err->kind;
+    size_t index = runner->n_inputs - 1;
+    bool choked = false;
+    enum err_kind kind =
+        handle_one(runner, consumed_message(consumed), &records, &n, err);
+    if (!kind) {
+        kind = emit(runner, records, n, token_of(runner, index, 0), err);
+        choked = kind == ERR_RETRY;
+    }
+    if (!choked)
+        kind = settle(runner, kind, err);
+    if (runner->n_inputs == index)
+        return kind; /* held */
+    if (again) {
+        release(runner, part);
+        log_event(LOG_INFO, "the record went through, its partition flows again",
+                  LOG_FIELDS(LOG_INTEGER("partition", part->partition),
+                             LOG_INTEGER("attempts", part->attempts + 1)));
+    }
+    return kind == ERR_RETRY ? give_up_batch(runner, err) : kind;
+}
+
+/* --- the batch ---------------------------------------------------------------------- */
+
+/* Leaves the records of the batch to be read again, from the committed offsets. */
+static enum err_kind
+rewind_parts(struct runner *runner, struct err *err)
+{
+    struct topic_partition *to = calloc(runner->n_parts + 1, sizeof *to);
+    if (!to)
+        return err_no_memory(err, "the offsets to go back to");
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        struct part *part = &runner->parts[i];
+        consumed_free(release(runner, part));
+        part->next = part->restart;
+        to[i] =
+            (struct topic_partition){topic_of(runner), part->partition, part->restart};
+    }
+    enum err_kind kind = consumer_seek(runner->consumer, to, runner->n_parts, err);
+    free(to);
+    runner->rewind_due = false;
+    if (kind != ERR_RETRY)
+        return kind;
+    struct err why = *err;
+    return err_fatal(err, EXIT_TRY_AGAIN, "seek_failed", "%s; start the process again",
+                     why.msg);
+}
+
+static enum err_kind
+give_up_batch(struct runner *runner, struct err *err)
+{
+    const struct backoff wait = {runner->settings.retry.first_ms, MAX_REWIND_WAIT_MS};
+    log_event(LOG_WARNING, "batch given up, its records are read again",
+              LOG_FIELDS(LOG_STR("code", err->code), LOG_STR("why", err->msg),
+                         LOG_INTEGER("records", runner->n_inputs)));
+    if (runner->delivery.ops->abort(&runner->delivery, err) == ERR_FATAL)
+        return err->kind;
+    drop_inputs(runner);
+    watchdog_wait(
+        backoff_delay_ms(&wait, ++runner->failures + 1, backoff_random(&runner->random)));
+    return rewind_parts(runner, err);
+}
+
+/* The inputs whose results the broker refused, as dead letters. */
+static enum err_kind
+bury_refused(struct runner *runner, struct err *err)
+{
+    if (runner->failure.kind) {
+        *err = runner->failure;
+        return err->kind;
+    }
+    for (size_t i = 0; i < runner->n_inputs; i++) {
+        struct input *input = &runner->inputs[i];
+        if (!input->refused)
+            continue;
+        const struct message *in = consumed_message(input->consumed);
+        arena_reset(&runner->arena);
+        if (bury(runner, in, i, input->refused, err))
+            return err->kind;
+        status_record(&runner->status, in->partition, "dead");
+        free(input->refused);
+        input->refused = NULL;
+    }
+    return ERR_OK;
+}
+
+/* What is finished and not committed; `ret` has room for every part. */
+static size_t
+offsets_to_commit(const struct runner *runner, struct topic_partition *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        const struct part *part = &runner->parts[i];
+        if (part->next > part->committed)
+            ret[n++] =
+                (struct topic_partition){topic_of(runner), part->partition, part->next};
+    }
+    return n;
+}
+
+static void
+mark_committed(struct runner *runner, const struct topic_partition *offsets, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct part *part = find_part(runner, offsets[i].partition);
+        if (part)
+            part->committed = part->restart = offsets[i].offset;
+    }
+    runner->uncommitted = false;
+    runner->failures = 0;
+}
+
+/* Delivers and commits, burying what the broker refuses on the way. */
+static enum err_kind
+deliver(struct runner *runner,
+        const struct topic_partition *offsets,
+        size_t n,
+        struct err *err)
+{
+    for (int round = 0; round < MAX_BURIALS; round++) {
+        enum err_kind kind =
+            runner->delivery.ops->commit(&runner->delivery, offsets, n, err);
+        if (kind != ERR_RECORD)
+            return kind;
+        if (bury_refused(runner, err))
+            return err->kind;
+    }
+    return err_fatal(err, EXIT_INTERNAL, "batch_refused",
+                     "the broker went on refusing records of one batch");
+}
+
+/* ERR_RETRY: the batch can't be delivered and must be given up. */
+static enum err_kind
+try_commit(struct runner *runner, struct err *err)
+{
+    struct topic_partition *offsets = calloc(runner->n_parts + 1, sizeof *offsets);
+    if (!offsets)
+        return err_no_memory(err, "the offsets of a batch");
+    size_t n = offsets_to_commit(runner, offsets);
+    int64_t since_ms = clock_monotonic_ms();
+    enum err_kind kind = deliver(runner, offsets, n, err);
+    if (!kind) {
+        mark_committed(runner, offsets, n);
+        status_commit(&runner->status, clock_monotonic_ms() - since_ms);
+        log_event(LOG_DEBUG, "batch committed",
+                  LOG_FIELDS(LOG_INTEGER("records", runner->n_inputs)));
+        drop_inputs(runner);
+    } else if (kind == ERR_RETRY && runner->delivery.delivered) {
+        log_err(LOG_WARNING, err); /* the offsets are sent again with the next batch */
+        runner->uncommitted = true;
+        drop_inputs(runner);
+        kind = ERR_OK;
+    }
+    runner->batch_since_ms = clock_monotonic_ms();
+    free(offsets);
+    return kind;
+}
+
+static enum err_kind
+commit_batch(struct runner *runner, struct err *err)
+{
+    enum err_kind kind = try_commit(runner, err);
+    return kind == ERR_RETRY ? give_up_batch(runner, err) : kind;
+}
+
+static bool
+batch_is_due(const struct runner *runner)
+{
+    if (runner->n_inputs == 0 && !runner->uncommitted)
+        return false;
+    return runner->n_inputs >= (size_t)runner->settings.batch_records ||
+           runner->batch_bytes >= (size_t)runner->settings.batch_bytes ||
+           clock_monotonic_ms() - runner->batch_since_ms >=
+               runner->settings.batch_time_ms;
+}
+
+/* --- partitions come and go --------------------------------------------------------- */
+
+static void
+on_assigned(void *state, const struct topic_partition *parts, size_t n)
+{
+    struct runner *runner = state;
+    struct part *grown =
+        realloc(runner->parts, (runner->n_parts + n + 1) * sizeof *runner->parts);
+    if (!grown) {
+        err_no_memory(&runner->failure, "the assigned partitions");
+        return;
+    }
+    runner->parts = grown;
+    for (size_t i = 0; i < n; i++) {
+        if (find_part(runner, parts[i].partition))
+            continue;
+        runner->parts[runner->n_parts++] = (struct part){
+            .partition = parts[i].partition,
+            .next = parts[i].offset,
+            .committed = parts[i].offset,
+            .restart = parts[i].offset,
+        };
+        log_event(LOG_INFO, "partition assigned",
+                  LOG_FIELDS(
+                      LOG_POSITION(parts[i].topic, parts[i].partition, parts[i].offset)));
+    }
+    atomic_store(&runner->status.joined, true);
+    atomic_store(&runner->status.n_assigned, (int)runner->n_parts);
+    series_add(runner->status.rebalances, 1);
+    series_set(runner->status.assigned, (double)runner->n_parts);
+}
+
+static void
+forget_part(struct runner *runner, int32_t partition)
+{
+    struct part *part = find_part(runner, partition);
+    if (!part)
+        return;
+    consumed_free(release(runner, part));
+    status_partition(&runner->status, partition, -1, -1, -1);
+    *part = runner->parts[--runner->n_parts];
+}
+
+/* Inside a callback nothing can be sought: the batch is given up after the poll. */
+static void
+commit_before_revoke(struct runner *runner)
+{
+    struct err err = {0};
+    enum err_kind kind = try_commit(runner, &err);
+    if (kind == ERR_RETRY) {
+        log_err(LOG_WARNING, &err);
+        runner->delivery.ops->abort(&runner->delivery, &err);
+        drop_inputs(runner);
+        runner->rewind_due = true;
+    } else if (kind) {
+        runner->failure = err;
+    }
+}
+
+static void
+on_revoked(void *state, const struct topic_partition *parts, size_t n, bool lost)
+{
+    struct runner *runner = state;
+    if (!lost && !runner->failure.kind && (runner->n_inputs > 0 || runner->uncommitted))
+        commit_before_revoke(runner);
+    for (size_t i = 0; i < n; i++)
+        forget_part(runner, parts[i].partition);
+    show_held(runner);
+    log_event(lost ? LOG_WARNING : LOG_INFO,
+              lost ? "partitions lost, open work dropped" : "partitions released",
+              LOG_FIELDS(LOG_INTEGER("partitions", n)));
+    atomic_store(&runner->status.n_assigned, (int)runner->n_parts);
+    series_add(runner->status.rebalances, 1);
+    series_set(runner->status.assigned, (double)runner->n_parts);
+}
+
+/* --- the run ------------------------------------------------------------------------ */
+
+static void
+show(struct runner *runner)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    status_turned(&runner->status);
+    if (now_ms - runner->shown_ms < SHOW_EVERY_MS)
+        return;
+    runner->shown_ms = now_ms;
+    series_set(runner->status.broker_up, consumer_connected(runner->consumer) ? 1 : 0);
+    series_set(runner->status.queued, producer_pending(runner->producer));
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        const struct part *part = &runner->parts[i];
+        int64_t start = -1;
+        int64_t end = -1;
+        if (!consumer_watermarks(runner->consumer, topic_of(runner), part->partition,
+                                 &start, &end))
+            end = -1;
+        status_partition(&runner->status, part->partition, part->committed, start, end);
+    }
+}
+
+static enum err_kind
+turn(struct runner *runner, struct err *err)
+{
+    struct consumed *consumed = NULL;
+    if (poll_batch(runner, &consumed, err))
+        return err->kind;
+    if (runner->rewind_due)
+        return rewind_parts(runner, err);
+    if (consumed && work(runner, consumed, err))
+        return err->kind;
+    if (runner->n_inputs % SERVE_EVERY_RECORDS == 0)
+        producer_poll(runner->producer, 0);
+    if (runner->failure.kind) {
+        *err = runner->failure;
+        return err->kind;
+    }
+    if (batch_is_due(runner) && commit_batch(runner, err))
+        return err->kind;
+    show(runner);
+    return ERR_OK;
+}
+
+static enum err_kind
+open_clients(struct runner *runner, struct err *err)
+{
+    const struct runner_settings *settings = &runner->settings;
+    const struct consumer_settings consumer = {
+        .kafka = settings->kafka,
+        .group = settings->dead.group,
+        .topic = settings->worker->input,
+        .group_instance_id = settings->group_instance_id,
+        .start = settings->start,
+        .events = {on_assigned, on_revoked, runner},
+    };
+    runner->producer = producer_new(settings->kafka, on_report, runner, err);
+    if (!runner->producer)
+        return err->kind;
+    runner->consumer = consumer_new(&consumer, err);
+    if (!runner->consumer)
+        return err->kind;
+    runner->connected_ms = clock_monotonic_ms();
+    runner->delivery = (struct delivery){
+        .ops = settings->delivery,
+        .producer = runner->producer,
+        .consumer = runner->consumer,
+        .waiting = on_waiting,
+        .state = runner,
+    };
+    return ERR_OK;
+}
+
+/* The library may hang in here: the status to leave with is settled before. */
+static void
+close_clients(struct runner *runner, int status)
+{
+    watchdog_arm(CLOSE_TIMEOUT_MS, status, "leaving the group");
+    drop_inputs(runner);
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        consumed_free(runner->parts[i].held);
+        runner->parts[i].held = NULL;
+    }
+    consumer_close(runner->consumer);
+    producer_free(runner->producer);
+    runner->consumer = NULL;
+    runner->producer = NULL;
+    watchdog_disarm();
+}
+
+enum err_kind
+runner_run(struct runner *runner, struct err *err)
+{
+    enum err_kind kind = open_clients(runner, err);
+    while (!kind && !watchdog_stopping())
+        kind = turn(runner, err);
+    atomic_store(&runner->status.stopping, true);
+    if (!kind && (runner->n_inputs > 0 || runner->uncommitted))
+        kind = try_commit(runner, err);
+    if (kind == ERR_RETRY) {
+        struct err why = *err;
+        kind = err_fatal(err, EXIT_TRY_AGAIN, why.code, "%s", why.msg);
+    }
+    if (kind)
+        runner->failure = *err; /* nothing is committed on the way out */
+    close_clients(runner, kind ? err_exit_code(err) : EXIT_OK);
+    return kind;
+}
+
+/* --- life --------------------------------------------------------------------------- */
+
+struct runner *
+runner_new(const struct runner_settings *settings, struct err *err)
+{
+    struct runner *runner = calloc(1, sizeof *runner);
+    if (!runner) {
+        err_no_memory(err, "the runner");
+        return NULL;
+    }
+    runner->settings = *settings;
+    runner->random = (uint64_t)clock_now_us();
+    arena_init(&runner->arena, 0);
+    enum err_kind kind =
+        runner_status_init(&runner->status, settings->metrics, settings->worker->input,
+                           settings->delivery->name, err);
+    if (!kind)
+        runner->outbox = outbox_new(settings->schemas, err);
+    if (runner->outbox)
+        return runner;
+    runner_free(runner);
+    return NULL;
+}
+
+void
+runner_free(struct runner *runner)
+{
+    if (!runner)
+        return;
+    outbox_free(runner->outbox);
+    arena_done(&runner->arena);
+    runner_status_done(&runner->status);
+    free(runner->parts);
+    free(runner->inputs);
+    free(runner);
+}
+
+bool
+runner_ready(struct runner *runner, struct buf *ret_json)
+{
+    return status_ready(&runner->status, ret_json);
+}
+
+bool
+runner_alive(struct runner *runner)
+{
+    return status_alive(&runner->status);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a running worker shows of itself: metrics, and whether it is ready. Written by the
+ * record path, read by the admin port's thread: atomics, and one lock around texts.
+ */
+#pragma once
+
+#include "buf.h"
+#include "err.h"
+#include "metrics.h"
+#include "record.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STATUS_TEXT_BYTES = 256 };
+
+struct runner_status {
+    const char *input;    /* topic; static */
+    const char *delivery; /* static */
+
+    struct metric *records;  /* counter: partition, outcome */
+    struct metric *emitted;  /* counter: topic */
+    struct metric *dead;     /* counter: stage, code */
+    struct metric *lag;      /* gauge: topic, partition; NaN while unknown */
+    struct metric *position; /* gauge: topic, partition; committed offset */
+    struct metric *end;      /* gauge: topic, partition; end of the partition */
+    struct series *commits;
+    struct series *commit_seconds;
+    struct series *record_seconds;
+    struct series *rebalances;
+    struct series *assigned;
+    struct series *paused;
+    struct series *broker_up;
+    struct series *queued;
+
+    atomic_bool connected;
+    atomic_bool joined; /* the group has given us our share, be it none */
+    atomic_bool stopping;
+    atomic_int n_assigned;
+    atomic_llong turned_ms;     /* when the loop last turned, monotonic */
+    atomic_llong busy_since_ms; /* of the record in work; 0: none */
+    atomic_llong held_since_ms; /* of the record tried again for longest; 0: none */
+
+    pthread_mutex_t lock; /* of the two texts */
+    char busy_text[STATUS_TEXT_BYTES];
+    char held_text[STATUS_TEXT_BYTES];
+};
+
+/* Adds the metrics. ERR_FATAL "metric_invalid". */
+enum err_kind runner_status_init(struct runner_status *status,
+                                 struct metrics *metrics,
+                                 const char *input,
+                                 const char *delivery,
+                                 struct err *err);
+void runner_status_done(struct runner_status *status);
+
+void status_turned(struct runner_status *status);
+/* Between the two calls the record is in work. */
+void status_busy(struct runner_status *status, const struct message *in);
+void status_idle(struct runner_status *status);
+/* Counts what became of a record: "ok", "dead", "retry". */
+void status_record(struct runner_status *status, int32_t partition, const char *outcome);
+void status_emitted(struct runner_status *status, const char *topic);
+void status_dead(struct runner_status *status, const struct err *why);
+void status_commit(struct runner_status *status, int64_t took_ms);
+/* The record that is tried again for longest; NULL: none is. */
+void status_held(struct runner_status *status,
+                 const struct message *in,
+                 const struct err *why,
+                 int64_t since_ms);
+/* Negative numbers are unknown. */
+void status_partition(struct runner_status *status,
+                      int32_t partition,
+                      int64_t committed,
+                      int64_t start,
+                      int64_t end);
+
+/* Answers of the admin port. */
+bool status_ready(struct runner_status *status, struct buf *ret_json);
+bool status_alive(struct runner_status *status);

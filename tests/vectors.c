@@ -253,6 +253,8 @@ run_area(const struct settings *settings, const char *area, struct tally *tally)
         return;
     }
     size_t skipped = tally->skipped;
+    if (n == 0)
+        fail(tally, path, "holds no case");
     for (int i = 0; i < n; i++)
         run_file(settings, area, files[i]->d_name, tally);
     free_entries(files, n);

@@ -12,10 +12,12 @@
 enum { ESCAPE = 0x1B, HEADER_EXIT_DIGITS = 9, FIRST_PROGS = 64, FIRST_SOURCES = 4 };
 enum { QUESTIONS_WITHOUT_TABLE = 8 };
 
-static bool
+/* `with` is not empty. */
+static inline bool
 begins(struct slice text, struct slice with)
 {
-    return text.len >= with.len && memcmp(text.data, with.data, with.len) == 0;
+    return text.len >= with.len && text.data[0] == with.data[0] &&
+           memcmp(text.data, with.data, with.len) == 0;
 }
 
 static struct slice
@@ -24,7 +26,7 @@ behind(struct slice text, size_t n)
     return (struct slice){text.data + n, text.len - n};
 }
 
-static bool
+static inline bool
 take(struct slice *text, struct slice word)
 {
     if (!begins(*text, word))

@@ -441,10 +441,12 @@ finish(struct runner *runner, const struct message *in, const char *outcome)
 
 /* Pauses the partition at the record, to try it again later. */
 static enum err_kind
-hold(struct runner *runner, struct consumed *consumed, const struct err *why)
+hold(struct runner *runner,
+     struct part *part,
+     struct consumed *consumed,
+     const struct err *why)
 {
     const struct message *in = consumed_message(consumed);
-    struct part *part = find_part(runner, in->partition);
     int64_t now_ms = clock_monotonic_ms();
     if (!part->held) {
         struct err err;
@@ -468,9 +470,8 @@ hold(struct runner *runner, struct consumed *consumed, const struct err *why)
 
 /* Counts the attempt; true when the record has had its last one. */
 static bool
-attempts_used_up(struct runner *runner, int32_t partition, struct err *why)
+attempts_used_up(const struct runner *runner, struct part *part, struct err *why)
 {
-    struct part *part = find_part(runner, partition);
     part->attempts++;
     int64_t allowed = runner->settings.retry_attempts;
     if (allowed == 0 || part->attempts < allowed)
@@ -487,7 +488,7 @@ attempts_used_up(struct runner *runner, int32_t partition, struct err *why)
  * to be tried again leaves the batch.
  */
 static enum err_kind
-settle(struct runner *runner, enum err_kind kind, struct err *err)
+settle(struct runner *runner, struct part *part, enum err_kind kind, struct err *err)
 {
     size_t index = runner->n_inputs - 1;
     const struct message *in = consumed_message(runner->inputs[index].consumed);
@@ -497,8 +498,8 @@ settle(struct runner *runner, enum err_kind kind, struct err *err)
         finish(runner, in, "ok");
         return ERR_OK;
     case ERR_RETRY:
-        if (!attempts_used_up(runner, in->partition, &why))
-            return hold(runner, take_last_input(runner), &why);
+        if (!attempts_used_up(runner, part, &why))
+            return hold(runner, part, take_last_input(runner), &why);
         __attribute__((fallthrough));
     case ERR_RECORD:
         if (bury(runner, in, index, &why, err))
@@ -531,6 +532,9 @@ take_in(struct runner *runner,
         part->attempts = 0;
     if (part->restart < 0)
         part->restart = in->offset;
+    if (runner->batch_number == 0 && runner->n_inputs == 1)
+        log_event(LOG_DEBUG, "first record",
+                  LOG_FIELDS(LOG_POSITION(in->topic, in->partition, in->offset)));
     if (runner->n_inputs > 1)
         return ERR_OK;
     runner->batch_since_ms = clock_monotonic_ms();
@@ -544,6 +548,10 @@ work(struct runner *runner, struct consumed *consumed, struct err *err)
     const struct encoded *records = NULL;
     size_t n = 0;
     struct part *part = find_part(runner, consumed_message(consumed)->partition);
+    if (!part) { /* poll_batch() gives none of a partition that is not ours */
+        consumed_free(consumed);
+        return ERR_OK;
+    }
     bool again = part->held == consumed;
     if (take_in(runner, part, consumed, err))
         return err->kind;
@@ -556,7 +564,7 @@ work(struct runner *runner, struct consumed *consumed, struct err *err)
         choked = kind == ERR_RETRY;
     }
     if (!choked)
-        kind = settle(runner, kind, err);
+        kind = settle(runner, part, kind, err);
     if (runner->n_inputs == index)
         return kind; /* held */
     if (again) {

@@ -108,21 +108,11 @@ status_turned(struct runner_status *status)
     atomic_store(&status->turned_ms, clock_monotonic_ms());
 }
 
-static void
-name_record(char text[static STATUS_TEXT_BYTES],
-            const struct message *in,
-            const struct err *why)
-{
-    snprintf(text, STATUS_TEXT_BYTES, "%s partition %d offset %" PRId64 "%s%s", in->topic,
-             (int)in->partition, in->offset, why ? ": " : "", why ? why->code : "");
-}
-
 void
 status_busy(struct runner_status *status, const struct message *in)
 {
-    pthread_mutex_lock(&status->lock);
-    name_record(status->busy_text, in, NULL);
-    pthread_mutex_unlock(&status->lock);
+    atomic_store(&status->busy_partition, in->partition);
+    atomic_store(&status->busy_offset, in->offset);
     atomic_store(&status->busy_since_ms, clock_monotonic_ms());
 }
 
@@ -169,7 +159,9 @@ status_held(struct runner_status *status,
 {
     if (in) {
         pthread_mutex_lock(&status->lock);
-        name_record(status->held_text, in, why);
+        snprintf(status->held_text, STATUS_TEXT_BYTES,
+                 "%s partition %d offset %" PRId64 ": %s", in->topic, (int)in->partition,
+                 in->offset, why->code);
         pthread_mutex_unlock(&status->lock);
     }
     atomic_store(&status->held_since_ms, in ? since_ms : 0);
@@ -210,12 +202,15 @@ trouble(struct runner_status *status, char about[static STATUS_TEXT_BYTES])
     about[0] = '\0';
     if (atomic_load(&status->stopping))
         return "stopping";
-    pthread_mutex_lock(&status->lock);
     bool hung = busy_ms && now_ms - busy_ms > HUNG_AFTER_MS;
     bool stuck = held_ms && now_ms - held_ms > STUCK_AFTER_MS;
-    if (hung || stuck)
-        memcpy(about, hung ? status->busy_text : status->held_text, STATUS_TEXT_BYTES);
+    pthread_mutex_lock(&status->lock);
+    if (stuck)
+        memcpy(about, status->held_text, STATUS_TEXT_BYTES);
     pthread_mutex_unlock(&status->lock);
+    if (hung)
+        snprintf(about, STATUS_TEXT_BYTES, "%s partition %d offset %lld", status->input,
+                 atomic_load(&status->busy_partition), atomic_load(&status->busy_offset));
     if (hung)
         return "record_hangs";
     if (!atomic_load(&status->connected))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a running worker shows of itself: metrics, and whether it is ready. Written by the
- * record path, read by the admin port's thread: atomics, and one lock around texts.
+ * record path, read by the admin port's thread: atomics, and one lock around a text.
  */
 #pragma once
 
@@ -44,8 +44,10 @@ struct runner_status {
     atomic_llong busy_since_ms; /* of the record in work; 0: none */
     atomic_llong held_since_ms; /* of the record tried again for longest; 0: none */
 
-    pthread_mutex_t lock; /* of the two texts */
-    char busy_text[STATUS_TEXT_BYTES];
+    atomic_int busy_partition;
+    atomic_llong busy_offset;
+
+    pthread_mutex_t lock; /* of the text */
     char held_text[STATUS_TEXT_BYTES];
 };
 

@@ -12,18 +12,9 @@
 
 enum { START_TIMEOUT_MS = 30000, STOP_TIMEOUT_MS = 20000, MAX_ARGS = 64 };
 
-bool
-broker_start(struct broker *broker, int port, const char *const *extra_topics)
+static bool
+start(struct broker *broker, const char *const *argv)
 {
-    char port_text[16];
-    snprintf(port_text, sizeof port_text, "%d", port);
-    const char *argv[MAX_ARGS + 1] = {BIN_DIR "/heddle-devbroker", "--exit-with-parent",
-                                      "--port", port_text};
-    int n = 4;
-    for (int i = 0; extra_topics && extra_topics[i] && n + 2 < MAX_ARGS; i++) {
-        argv[n++] = "--topic";
-        argv[n++] = extra_topics[i];
-    }
     struct process process;
     *broker = (struct broker){0};
     if (!process_start(&process, argv, NULL))
@@ -43,6 +34,38 @@ broker_start(struct broker *broker, int port, const char *const *extra_topics)
         return false;
     }
     return true;
+}
+
+bool
+broker_start(struct broker *broker, int port, const char *const *extra_topics)
+{
+    char port_text[16];
+    snprintf(port_text, sizeof port_text, "%d", port);
+    const char *argv[MAX_ARGS + 1] = {BIN_DIR "/heddle-devbroker", "--exit-with-parent",
+                                      "--port", port_text};
+    int n = 4;
+    for (int i = 0; extra_topics && extra_topics[i] && n + 2 < MAX_ARGS; i++) {
+        argv[n++] = "--topic";
+        argv[n++] = extra_topics[i];
+    }
+    return start(broker, argv);
+}
+
+bool
+broker_start_sized(struct broker *broker, int port, int partitions)
+{
+    char port_text[16];
+    char partitions_text[16];
+    snprintf(port_text, sizeof port_text, "%d", port);
+    snprintf(partitions_text, sizeof partitions_text, "%d", partitions);
+    const char *const argv[] = {BIN_DIR "/heddle-devbroker",
+                                "--exit-with-parent",
+                                "--port",
+                                port_text,
+                                "--partitions",
+                                partitions_text,
+                                NULL};
+    return start(broker, argv);
 }
 
 void

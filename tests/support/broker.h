@@ -20,5 +20,7 @@ struct broker {
  * stderr when it does not come up.
  */
 bool broker_start(struct broker *broker, int port, const char *const *extra_topics);
+/* As broker_start(), with so many partitions in every topic. */
+bool broker_start_sized(struct broker *broker, int port, int partitions);
 /* Ends it and waits for its end. Safe to call twice. */
 void broker_stop(struct broker *broker);

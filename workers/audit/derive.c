@@ -2,17 +2,8 @@
 /* What one tuning event gives. */
 #include "derive.h"
 
-#include "cleanup.h"
 #include "digest.h"
-#include "input_key.h"
-#include "orphan.h"
-#include "projection.h"
-#include "text.h"
-#include "warnings.h"
-
-enum { ORPHAN_X_MAX_BYTES = 16 * 1024 * 1024 };
-
-static const char topic[] = "heddle.audit.tunings";
+#include "output.h"
 
 /* One event on its way through the derivation. */
 struct derivation {
@@ -106,51 +97,17 @@ first_part(const struct audit_parts *parts, bool has_result)
     return parts->n_logs ? parts->logs[0].bytes : parts->e2e;
 }
 
-/* The record's own key; only a record without one gets it by the rule. */
 static enum err_kind
 take_input_key(struct derivation *derivation, const struct run *run, struct err *err)
 {
-    struct arena *arena = derivation->out->arena;
-    struct slice key = derivation->in->key;
-    if (!key.data) {
-        char sha256[DIGEST_HEX];
-        digest_hex(first_part(&derivation->parts, run != NULL), sha256);
-        struct input_key_source source = {
-            .workspace = derivation->event->workspace,
-            .sha256 = slice_of(sha256),
-        };
-        if (run) {
-            source.attempt_id = json_string(run->envelope.values[KEY_ATTEMPT_ID]);
-            source.run_id = json_string(run->envelope.values[KEY_RUN_ID]);
-        }
-        key = input_key_make(&source, arena);
-    }
-    if (key.data)
-        key = text_scalar(arena, text_repair(arena, key));
-    derivation->input_key = key;
-    return key.data ? ERR_OK : audit_full(err);
-}
-
-static enum err_kind
-orphan_key(const struct derivation *derivation, struct slice *ret_key, struct err *err)
-{
-    static const char prefix[] = "orphan:";
-    struct slice key = derivation->input_key;
-    size_t prefix_len = sizeof prefix - 1;
-    char *text = arena_alloc(derivation->out->arena, prefix_len + key.len);
-    if (!text)
-        return audit_full(err);
-    memcpy(text, prefix, prefix_len);
-    if (key.len)
-        memcpy(text + prefix_len, key.data, key.len);
-    *ret_key = (struct slice){text, prefix_len + key.len};
-    return ERR_OK;
-}
-
-static int64_t
-to_ms(int64_t time_us)
-{
-    return time_us / 1000 - (time_us % 1000 < 0);
+    const struct output_key_source source = {
+        derivation->event->workspace,
+        run ? &run->envelope : NULL,
+        first_part(&derivation->parts, run != NULL),
+    };
+    derivation->input_key =
+        output_input_key(derivation->in->key, &source, derivation->out->arena);
+    return derivation->input_key.data ? ERR_OK : audit_full(err);
 }
 
 static int64_t
@@ -166,18 +123,11 @@ newest_part_us(const struct derivation *derivation)
     return newest_us;
 }
 
-static struct audit_row *
-row_new(const struct derivation *derivation)
+static struct output_frame
+frame_of(const struct derivation *derivation)
 {
-    struct audit_row *row = arena_calloc(derivation->out->arena, 1, sizeof *row);
-    if (!row)
-        return NULL;
-    row->trace = derivation->event->trace;
-    row->workspace = derivation->event->workspace.len ? derivation->event->workspace
-                                                      : (struct slice){NULL, 0};
-    row->origin = derivation->event->origin;
-    row->provenance = derivation->provenance;
-    return row;
+    return (struct output_frame){derivation->event->trace, derivation->event->workspace,
+                                 &derivation->event->origin, &derivation->provenance};
 }
 
 static enum err_kind
@@ -185,26 +135,22 @@ emit_orphan(const struct derivation *derivation,
             const struct orphan *orphan,
             struct err *err)
 {
-    struct emits *out = derivation->out;
-    struct audit_row *row = row_new(derivation);
-    CLEANUP(buf_done) struct buf x;
-    buf_init(&x, ORPHAN_X_MAX_BYTES);
-    if (!row)
-        return audit_full(err);
-    orphan_write_x(orphan, &x);
-    if (buf_check(&x, "the orphan record", err) ||
-        orphan_key(derivation, &row->run_key, err))
-        return err->kind;
-    row->x = arena_copy(out->arena, buf_slice(&x));
-    if (!row->x.data)
-        return audit_full(err);
-    int64_t timestamp_ms = to_ms(newest_part_us(derivation));
-    struct warning_frame frame = {row->run_key, &row->origin, &row->provenance,
-                                  timestamp_ms};
+    struct arena *arena = derivation->out->arena;
+    const struct output_frame frame = frame_of(derivation);
     const struct rejection none = {0};
-    if (emits_add(out, topic, row->run_key, &audit_row_type, row, timestamp_ms, err))
+    struct audit_row *row;
+    struct slice key = output_orphan_key(derivation->input_key, arena);
+    if (!key.data)
+        return audit_full(err);
+    if (output_orphan(&frame, key, orphan, arena, &row, err))
         return err->kind;
-    return warnings_add(&frame, &none, &orphan->notes, out, err);
+    int64_t timestamp_ms = output_ms(newest_part_us(derivation));
+    struct warning_frame about = {row->run_key, &row->origin, &row->provenance,
+                                  timestamp_ms};
+    if (emits_add(derivation->out, OUTPUT_TOPIC, row->run_key, &audit_row_type, row,
+                  timestamp_ms, err))
+        return err->kind;
+    return warnings_add(&about, &none, &orphan->notes, derivation->out, err);
 }
 
 static enum err_kind
@@ -213,13 +159,11 @@ derive_orphan(struct derivation *derivation, struct err *err)
     const struct audit_parts *parts = &derivation->parts;
     struct orphan orphan;
     if (take_input_key(derivation, NULL, err) ||
-        orphan_derive(parts->logs, parts->n_logs, parts->e2e, derivation->out->arena,
-                      &orphan, err))
+        orphan_derive(parts->logs, parts->n_logs, &parts->e2e, parts->e2e.data != NULL,
+                      derivation->out->arena, &orphan, err))
         return err->kind;
     if (orphan.e2e_error && parts->n_logs == 0)
-        return err_set(err, ERR_RECORD, "e2e_invalid",
-                       "the verdict document is no JSON object (%s), and it came alone",
-                       orphan.e2e_error);
+        return orphan_refuse(orphan.e2e_error, err);
     return emit_orphan(derivation, &orphan, err);
 }
 
@@ -231,17 +175,18 @@ settle_orphan(const struct derivation *derivation,
               struct err *err)
 {
     struct orphan orphan;
+    struct arena *arena = derivation->out->arena;
     if (answer->e2e_is_foreign) {
         struct derivation foreign = *derivation;
         foreign.parts.n_logs = 0;
-        if (orphan_derive(NULL, 0, foreign.parts.e2e, foreign.out->arena, &orphan, err))
+        if (orphan_derive(NULL, 0, &foreign.parts.e2e, 1, arena, &orphan, err))
             return err->kind;
         return emit_orphan(&foreign, &orphan, err);
     }
-    struct slice key;
-    if (orphan_key(derivation, &key, err))
-        return err->kind;
-    return emits_add_tombstone(derivation->out, topic, key, timestamp_ms, err);
+    struct slice key = output_orphan_key(derivation->input_key, arena);
+    if (!key.data)
+        return audit_full(err);
+    return emits_add_tombstone(derivation->out, OUTPUT_TOPIC, key, timestamp_ms, err);
 }
 
 static enum err_kind
@@ -249,35 +194,19 @@ emit_row(const struct derivation *derivation,
          const struct audit_answer *answer,
          struct err *err)
 {
-    struct emits *out = derivation->out;
-    struct audit_row *row = row_new(derivation);
-    if (!row)
-        return audit_full(err);
-    row->run_key = answer->run_key;
-    row->row = answer->row;
-    row->x = answer->x;
-    if (projection_fill(answer->run, out->arena, row, err))
+    const struct output_frame frame = frame_of(derivation);
+    struct audit_row *row;
+    if (output_row(&frame, answer, derivation->out->arena, &row, err))
         return err->kind;
-    int64_t timestamp_ms = to_ms(derivation->event->origin.captured_at_us);
-    struct warning_frame frame = {row->run_key, &row->origin, &row->provenance,
+    int64_t timestamp_ms = output_ms(derivation->event->origin.captured_at_us);
+    struct warning_frame about = {row->run_key, &row->origin, &row->provenance,
                                   timestamp_ms};
-    if (emits_add(out, topic, row->run_key, &audit_row_type, row, timestamp_ms, err) ||
+    if (emits_add(derivation->out, OUTPUT_TOPIC, row->run_key, &audit_row_type, row,
+                  timestamp_ms, err) ||
         settle_orphan(derivation, answer, timestamp_ms, err))
         return err->kind;
-    return warnings_add(&frame, &answer->run->rejection, &answer->run->notes, out, err);
-}
-
-static enum err_kind
-refuse(const char *reason, struct err *err)
-{
-    static const char not_an_object[] = "not_an_object:";
-    if (strcmp(reason, "empty") == 0)
-        return err_set(err, ERR_RECORD, "result_empty", "the result holds no JSON value");
-    if (strcmp(reason, "unparseable") == 0)
-        return err_set(err, ERR_RECORD, "result_unparseable", "the result is no JSON");
-    return err_set(err, ERR_RECORD, "result_not_an_object",
-                   "the result is JSON, but of type %s",
-                   reason + sizeof not_an_object - 1);
+    return warnings_add(&about, &answer->run->rejection, &answer->run->notes,
+                        derivation->out, err);
 }
 
 static enum err_kind
@@ -287,7 +216,7 @@ derive_run(struct derivation *derivation, struct err *err)
     if (audit_row_derive(&derivation->parts, derivation->out->arena, &answer, err))
         return err->kind;
     if (answer.dead_reason[0])
-        return refuse(answer.dead_reason, err);
+        return output_refuse(answer.dead_reason, err);
     if (take_input_key(derivation, answer.run, err))
         return err->kind;
     return emit_row(derivation, &answer, err);

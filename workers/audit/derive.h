@@ -47,6 +47,7 @@ struct audit_parts {
     struct slice workspace; /* of the event; empty: none */
 };
 
+struct envelope;
 struct run;
 
 struct audit_answer {
@@ -70,6 +71,20 @@ enum err_kind audit_row_derive(const struct audit_parts *parts,
                                struct arena *arena,
                                struct audit_answer *ret_answer,
                                struct err *err);
+
+/* What a result is called, read without deriving anything. */
+struct audit_identity {
+    char dead_reason[AUDIT_REASON_BYTES]; /* as above */
+    struct slice run_key;                 /* valid UTF-8 */
+    struct slice started_at;              /* valid UTF-8; data NULL: none */
+    const struct envelope *envelope;      /* envelope.h */
+};
+
+/* Reads `parts->result` with defaults and workspace. Errors of audit_row_derive(). */
+enum err_kind audit_identify(const struct audit_parts *parts,
+                             struct arena *arena,
+                             struct audit_identity *ret_identity,
+                             struct err *err);
 
 /*
  * What one event gives: the audit row with the tombstone of its orphan record, or the

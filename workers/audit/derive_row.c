@@ -4,6 +4,7 @@
 
 #include "cleanup.h"
 #include "digest.h"
+#include "runkey.h"
 #include "text.h"
 
 #include <stdio.h>
@@ -13,13 +14,12 @@ enum { LINE_MAX_BYTES = 16 * 1024 * 1024, FIRST_LINE_BYTES = 4096 };
 
 /* No value at all, or white space alone: "empty"; anything else: "unparseable". */
 static enum err_kind
-refuse(struct audit_answer *answer, const struct err *reason, struct err *err)
+refuse(char dead_reason[AUDIT_REASON_BYTES], const struct err *reason, struct err *err)
 {
     if (strcmp(reason->code, "record_too_large") == 0)
         return audit_full(err);
     bool empty = strcmp(reason->code, "json_empty") == 0;
-    snprintf(answer->dead_reason, sizeof answer->dead_reason, "%s",
-             empty ? "empty" : "unparseable");
+    snprintf(dead_reason, AUDIT_REASON_BYTES, "%s", empty ? "empty" : "unparseable");
     return ERR_OK;
 }
 
@@ -57,6 +57,69 @@ has_a_year(const struct audit_parts *parts)
                                       parts->event_time_us <= AUDIT_MAX_TIME_US);
 }
 
+static enum err_kind
+check_time(const struct audit_parts *parts, struct err *err)
+{
+    if (has_a_year(parts))
+        return ERR_OK;
+    return err_set(err, ERR_RECORD, "tuning_event_malformed",
+                   "event time %lld us is outside the years 1 to 9999; send "
+                   "microseconds since 1970",
+                   (long long)parts->event_time_us);
+}
+
+/* The result as an object, or why it is none. */
+static enum err_kind
+read_result(struct slice result,
+            struct arena *arena,
+            struct json_value *ret_root,
+            char ret_dead_reason[AUDIT_REASON_BYTES],
+            struct err *err)
+{
+    struct err reason;
+    struct json *doc = arena_calloc(arena, 1, sizeof *doc);
+    if (!doc)
+        return audit_full(err);
+    ret_dead_reason[0] = '\0';
+    if (json_read(doc, result, arena, &reason))
+        return refuse(ret_dead_reason, &reason, err);
+    *ret_root = json_root(doc);
+    if (json_kind(*ret_root) != JSON_OBJECT)
+        snprintf(ret_dead_reason, AUDIT_REASON_BYTES, "not_an_object:%s",
+                 json_kind_name(*ret_root));
+    return ERR_OK;
+}
+
+enum err_kind
+audit_identify(const struct audit_parts *parts,
+               struct arena *arena,
+               struct audit_identity *ret_identity,
+               struct err *err)
+{
+    char sha256[DIGEST_HEX];
+    struct json_value root = JSON_NONE;
+    struct envelope *envelope = arena_calloc(arena, 1, sizeof *envelope);
+    if (!envelope)
+        return audit_full(err);
+    *ret_identity = (struct audit_identity){.envelope = envelope};
+    if (check_time(parts, err) ||
+        read_result(parts->result, arena, &root, ret_identity->dead_reason, err))
+        return err->kind;
+    if (ret_identity->dead_reason[0])
+        return ERR_OK;
+    digest_hex(parts->result, sha256);
+    if (envelope_read(root, &parts->defaults, parts->workspace, envelope, err))
+        return err->kind;
+    struct slice start = json_string(envelope->values[KEY_STARTED_AT]);
+    ret_identity->run_key =
+        text_scalar(arena, run_key(envelope, slice_of(sha256), arena));
+    if (start.len)
+        ret_identity->started_at = text_scalar(arena, start);
+    if (!ret_identity->run_key.data || (start.len && !ret_identity->started_at.data))
+        return audit_full(err);
+    return ERR_OK;
+}
+
 enum err_kind
 audit_row_derive(const struct audit_parts *parts,
                  struct arena *arena,
@@ -65,27 +128,19 @@ audit_row_derive(const struct audit_parts *parts,
 {
     struct audit_answer answer = {0};
     char sha256[DIGEST_HEX];
-    struct err reason;
-    if (!has_a_year(parts))
-        return err_set(err, ERR_RECORD, "tuning_event_malformed",
-                       "event time %lld us is outside the years 1 to 9999; send "
-                       "microseconds since 1970",
-                       (long long)parts->event_time_us);
+    struct json_value root = JSON_NONE;
+    if (check_time(parts, err))
+        return err->kind;
     digest_hex(parts->result, sha256);
     memcpy(answer.src, sha256, AUDIT_SRC_DIGITS);
-    struct json *doc = arena_calloc(arena, 1, sizeof *doc);
     struct run *run = arena_alloc(arena, sizeof *run);
-    if (!doc || !run)
+    if (!run)
         return audit_full(err);
     *ret_answer = answer;
-    if (json_read(doc, parts->result, arena, &reason))
-        return refuse(ret_answer, &reason, err);
-    struct json_value root = json_root(doc);
-    if (json_kind(root) != JSON_OBJECT) {
-        snprintf(ret_answer->dead_reason, sizeof ret_answer->dead_reason,
-                 "not_an_object:%s", json_kind_name(root));
+    if (read_result(parts->result, arena, &root, ret_answer->dead_reason, err))
+        return err->kind;
+    if (ret_answer->dead_reason[0])
         return ERR_OK;
-    }
     if (run_derive(parts, root, slice_of(sha256), run, err))
         return err->kind;
     ret_answer->run = run;

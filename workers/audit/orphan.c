@@ -4,35 +4,67 @@
 
 #include "digest.h"
 
+/* One verdict into `orphan->notes`; `*ret_validation` and `*ret_error` are its own. */
+static enum err_kind
+read_verdict(struct orphan *orphan,
+             struct slice e2e,
+             struct validation *ret_validation,
+             const char **ret_error,
+             struct err *err)
+{
+    struct tuners none = {0};
+    struct json_value verdict = JSON_NONE;
+    size_t notes_before = orphan->notes.n;
+    if (verdict_read(e2e, &orphan->notes, &verdict, err))
+        return err->kind;
+    if (verdict.doc)
+        return kept_join(verdict, &none, &orphan->notes, ret_validation, err);
+    if (orphan->notes.n == notes_before)
+        return ERR_OK; /* the same note as another verdict's */
+    struct slice note =
+        arena_copy(orphan->notes.arena, orphan->notes.items[notes_before]);
+    if (!note.data)
+        return audit_full(err);
+    *ret_error = note.data + sizeof "e2e_invalid:" - 1;
+    return ERR_OK;
+}
+
 enum err_kind
 orphan_derive(const struct audit_log *logs,
               size_t n_logs,
-              struct slice e2e,
+              const struct slice *verdicts,
+              size_t n_verdicts,
               struct arena *arena,
               struct orphan *ret_orphan,
               struct err *err)
 {
-    struct orphan orphan = {.notes = {.arena = arena}, .e2e = e2e};
+    struct orphan orphan = {
+        .notes = {.arena = arena}, .verdicts = verdicts, .n_verdicts = n_verdicts};
     struct tuners none = {0};
     if (logs_scan(logs, n_logs, arena, &orphan.logs, err) ||
         logs_join(&orphan.logs, &none, &orphan.notes, err))
         return err->kind;
-    struct json_value verdict = JSON_NONE;
-    size_t notes_before = orphan.notes.n;
-    if (e2e.data && verdict_read(e2e, &orphan.notes, &verdict, err))
-        return err->kind;
-    if (verdict.doc) {
-        if (kept_join(verdict, &none, &orphan.notes, &orphan.validation, err))
+    for (size_t i = 0; i < n_verdicts; i++) {
+        struct validation validation = {0};
+        const char *error = NULL;
+        if (read_verdict(&orphan, verdicts[i], &validation, &error, err))
             return err->kind;
-    } else if (orphan.notes.n > notes_before) {
-        struct slice note = arena_copy(arena, orphan.notes.items[notes_before]);
-        if (!note.data)
-            return audit_full(err);
-        orphan.e2e_error = note.data + sizeof "e2e_invalid:" - 1;
+        if (i == 0) {
+            orphan.validation = validation;
+            orphan.e2e_error = error;
+        }
     }
     notes_sort(&orphan.notes);
     *ret_orphan = orphan;
     return ERR_OK;
+}
+
+enum err_kind
+orphan_refuse(const char *e2e_error, struct err *err)
+{
+    return err_set(err, ERR_RECORD, "e2e_invalid",
+                   "the verdict document is no JSON object (%s), and it came alone",
+                   e2e_error);
 }
 
 static void
@@ -44,15 +76,26 @@ src_write(struct slice bytes, struct buf *out)
 }
 
 static void
+verdict_sources_write(const struct orphan *orphan, struct buf *out)
+{
+    buf_add_str(out, "\"e2e\": ");
+    src_write(orphan->verdicts[0], out);
+    for (size_t i = 1; i < orphan->n_verdicts; i++) {
+        buf_add_str(out, i > 1 ? ", " : ", \"e2e_others\": [");
+        src_write(orphan->verdicts[i], out);
+    }
+    if (orphan->n_verdicts > 1)
+        buf_add_byte(out, ']');
+}
+
+static void
 sources_write(const struct orphan *orphan, struct buf *out)
 {
     buf_add_str(out, "\"src\": {");
-    if (orphan->e2e.data) {
-        buf_add_str(out, "\"e2e\": ");
-        src_write(orphan->e2e, out);
-    }
+    if (orphan->n_verdicts)
+        verdict_sources_write(orphan, out);
     for (size_t i = 0; i < orphan->logs.n; i++) {
-        const char *first = orphan->e2e.data ? ", \"logs\": {" : "\"logs\": {";
+        const char *first = orphan->n_verdicts ? ", \"logs\": {" : "\"logs\": {";
         buf_add_str(out, i ? ", " : first);
         json_write_string(out, orphan->logs.items[i].tuner);
         buf_add(out, ": ", 2);

@@ -2,6 +2,7 @@
 /* Topics and their schemas. */
 #include "catalog.h"
 
+#include "audit_part.h"
 #include "audit_row.h"
 #include "topics.h"
 #include "tuning_event.h"
@@ -12,6 +13,7 @@
 static const struct catalog_entry entries[] = {
     {"tuning_event", TOPIC_TUNINGS, &tuning_event_type},
     {"audit_row", TOPIC_AUDIT_TUNINGS, &audit_row_type},
+    {"audit_part", TOPIC_STATE_AUDIT, &audit_part_type},
     {"warning", TOPIC_WARNINGS, &warning_type},
 };
 

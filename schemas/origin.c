@@ -33,7 +33,7 @@ static const struct field input_ref_fields[] = {
      .offset = offsetof(struct input_ref, sha256)},
 };
 
-static const struct record_type input_ref_type = {
+const struct record_type input_ref_type = {
     "heddle.v1.InputRef",     NULL, FIELD_ROWS(input_ref_fields),
     sizeof(struct input_ref), NULL,
 };

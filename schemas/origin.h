@@ -72,6 +72,7 @@ enum err_kind provenance_of(const struct provenance *base,
 
 extern const struct record_type origin_type;
 extern const struct record_type provenance_type;
+extern const struct record_type input_ref_type;
 /* Branches [bytes, Claim] and [null, bytes, Claim] of a struct payload. */
 extern const struct field payload_branches[2];
 extern const struct field payload_or_null_branches[3];

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schemas of this project: each is valid, said in full, and has its table. */
+#include "audit_part.h"
 #include "audit_row.h"
 #include "codec.h"
 #include "schema_tree.h"
@@ -16,6 +17,7 @@ CLEANUP_DEFINE(struct codec, codec_free);
 
 /* The record types that travel alone. */
 static const struct record_type *const types[] = {
+    &audit_part_type,
     &audit_row_type,
     &tuning_event_type,
     &warning_type,

@@ -194,3 +194,31 @@ warnings_add(const struct warning_frame *frame,
     }
     return ERR_OK;
 }
+
+enum err_kind
+warnings_add_join_full(const struct warning_frame *frame,
+                       const char *what,
+                       size_t max,
+                       size_t n,
+                       struct emits *out,
+                       struct err *err)
+{
+    struct warning_field *fields = arena_calloc(out->arena, MAX_FIELDS, sizeof *fields);
+    struct slice message = arena_printf(
+        out->arena,
+        "more than %zu %s under one input key: the oldest %zu were audited and are "
+        "forgotten; let each run have a key of its own",
+        max, what, n);
+    if (!fields || !message.data)
+        return audit_full(err);
+    fields[0] =
+        (struct warning_field){SLICE("dropped"), arena_printf(out->arena, "%zu", n)};
+    fields[1] =
+        (struct warning_field){SLICE("kept"), arena_printf(out->arena, "%zu", max)};
+    fields[2] =
+        (struct warning_field){SLICE("what"), arena_printf(out->arena, "\"%s\"", what)};
+    if (!fields[0].json.data || !fields[1].json.data || !fields[2].json.data)
+        return audit_full(err);
+    return emit(frame, "join_full", SEVERITY_WARNING, (struct list){fields, 3}, message,
+                out, err);
+}

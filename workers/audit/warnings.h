@@ -27,3 +27,13 @@ enum err_kind warnings_add(const struct warning_frame *frame,
                            const struct notes *notes,
                            struct emits *out,
                            struct err *err);
+/*
+ * Adds "join_full": `n` of an input key's `what` were the oldest and are forgotten,
+ * because `max` are kept.
+ */
+enum err_kind warnings_add_join_full(const struct warning_frame *frame,
+                                     const char *what,
+                                     size_t max,
+                                     size_t n,
+                                     struct emits *out,
+                                     struct err *err);

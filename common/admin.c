@@ -169,7 +169,7 @@ listen_on(const struct sockaddr_storage *address, socklen_t len)
 static int
 port_of(int fd)
 {
-    struct sockaddr_storage address;
+    struct sockaddr_storage address = {0};
     socklen_t len = sizeof address;
     if (getsockname(fd, (struct sockaddr *)&address, &len))
         return 0;

@@ -102,7 +102,7 @@ const size_t n_fleet_options = sizeof fleet_options / sizeof *fleet_options;
 
 const char *const fleet_sections[] = {"heddle",   "kafka", "claim",  "dead",    "audit",
                                       "feed",     "split", "gate",   "resolve", "review",
-                                      "dispatch", "redis", "schema", "topics", NULL};
+                                      "dispatch", "redis", "schema", "topics",  NULL};
 
 struct kafka_settings
 fleet_kafka_settings(const struct fleet_settings *settings,

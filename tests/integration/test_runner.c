@@ -451,6 +451,7 @@ gives_each_bad_record_its_own_dead_letter(void **state)
     buf_add_byte(&trailing, 'x');
     CLEANUP(buf_done) struct buf unknown = BUF_INIT;
     buf_add_slice(&unknown, whole);
+    assert_non_null(unknown.data);
     unknown.data[4] ^= 1;
     struct producer *producer = open_producer();
     send_record(producer, "empty", SLICE(""));

@@ -169,13 +169,16 @@ listen_on(const struct sockaddr_storage *address, socklen_t len)
 static int
 port_of(int fd)
 {
-    struct sockaddr_storage address = {0};
+    union {
+        struct sockaddr any;
+        struct sockaddr_in v4;
+        struct sockaddr_in6 v6;
+    } address = {.v6 = {0}};
     socklen_t len = sizeof address;
-    if (getsockname(fd, (struct sockaddr *)&address, &len))
+    if (getsockname(fd, &address.any, &len))
         return 0;
-    if (address.ss_family == AF_INET6)
-        return ntohs(((const struct sockaddr_in6 *)(const void *)&address)->sin6_port);
-    return ntohs(((const struct sockaddr_in *)(const void *)&address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port
+                                                   : address.v4.sin_port);
 }
 
 /* Its thread leaves the process's signals to the watchdog. */

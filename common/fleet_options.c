@@ -44,7 +44,7 @@ const struct option fleet_options[] = {
     {SETTING("heddle", "retry_max", OPTION_DURATION, retry_max_ms), .value = "30s",
      .min = 1, .max = 3600000,
      .help = "The longest wait before a record is tried again."},
-    {SETTING("heddle", "retry_attempts", OPTION_INT, retry_attempts), .value = "0",
+    {SETTING("heddle", "retry_attempts", OPTION_INT, retry_attempts), .value = "10",
      .max = 1000000, .help = "Attempts until a record is a dead letter; 0: no end."},
     {SETTING("heddle", "drain_timeout", OPTION_DURATION, drain_timeout_ms),
      .value = "30s", .min = 100, .max = 3600000,

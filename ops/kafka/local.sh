@@ -38,11 +38,13 @@ running() {
 }
 
 # wait_until SECONDS COMMAND...: polls until the command succeeds or the server is gone.
+# By its id alone: just after the fork its command line is still this script's.
 wait_until() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $1)) pid
+    pid=$(cat "$dir/pid")
     shift
     until "$@"; do
-        running >/dev/null || return 1
+        kill -0 "$pid" 2>/dev/null || return 1
         [ "$SECONDS" -lt "$end" ] || return 1
         sleep 0.1
     done

@@ -53,7 +53,7 @@ add(struct splitting *splitting,
     digest_hex(bytes, sha256);
     struct join_item *item = &splitting->split.items[splitting->split.n++];
     *item = (struct join_item){.part = splitting->common, .bytes = bytes, .is_new = true};
-    item->part.kind = kind;
+    item->part.kind = (int32_t)kind;
     item->part.name = name.data ? name : SLICE("");
     item->part.event_time_us = event_time_us;
     item->part.sha256 = (struct slice){sha256, DIGEST_HEX - 1};

@@ -11,7 +11,6 @@
 
 #include <time.h>
 
-CLEANUP_DEFINE(struct serde, serde_free);
 
 enum {
     MAX_STATE = 8192,

@@ -57,8 +57,12 @@ struct fleet_settings {
     bool check;
 };
 
+/* What every program takes; and how a worker runs, which has flags in workers alone. Both
+ * fill a struct fleet_settings. */
 extern const struct option fleet_options[];
 extern const size_t n_fleet_options;
+extern const struct option fleet_run_options[];
+extern const size_t n_fleet_run_options;
 
 /* Sections of a configuration file that belong to programs of the fleet: a program checks
  * the keys of its own and leaves the others alone. NULL-terminated. */

@@ -60,8 +60,8 @@ set_default(struct options *options, struct setting *setting, struct err *err)
 static enum err_kind
 add_setting(struct options *options,
             const struct option *row,
-            size_t table,
-            void *target,
+            size_t position,
+            const struct option_table *table,
             struct err *err)
 {
     bool cli_only = row->traits & OPTION_CLI_ONLY;
@@ -72,8 +72,8 @@ add_setting(struct options *options,
     struct setting *setting = &options->settings[options->n_settings];
     *setting = (struct setting){
         .row = row,
-        .table = table,
-        .value = (char *)target + row->offset,
+        .table = position,
+        .value = (char *)table->target + row->offset,
         .name = join_name(options, row, '.'),
         .flag = kebab(options, row->traits & OPTION_LONG_FLAG ? row->section : NULL,
                       row->name),
@@ -83,6 +83,8 @@ add_setting(struct options *options,
     if (!setting->name || !setting->flag || !setting->long_flag ||
         (!cli_only && !setting->variable))
         return err_no_memory(err, "the settings");
+    if (table->no_flags && !cli_only)
+        setting->flag = setting->long_flag = NULL;
     options->n_settings++;
     return set_default(options, setting, err);
 }
@@ -95,12 +97,13 @@ part_clashing_flags(struct options *options, struct err *err)
         for (size_t j = 0; j < i; j++) {
             struct setting *a = &options->settings[i];
             struct setting *b = &options->settings[j];
-            if (strcmp(a->flag, b->flag) == 0) {
+            bool flags = a->flag && b->flag;
+            if (flags && strcmp(a->flag, b->flag) == 0) {
                 a->flag = a->long_flag;
                 b->flag = b->long_flag;
             }
             if (strcmp(a->name, b->name) == 0 ||
-                (a->row->letter && a->row->letter == b->row->letter))
+                (flags && a->row->letter && a->row->letter == b->row->letter))
                 return err_fatal(err, EXIT_INTERNAL, "options_table",
                                  "%s and %s can't be told apart", b->name, a->name);
         }
@@ -115,7 +118,7 @@ add_tables(struct options *options,
 {
     for (size_t t = 0; t < n_tables; t++)
         for (size_t i = 0; i < tables[t].n_rows; i++)
-            if (add_setting(options, &tables[t].rows[i], t, tables[t].target, err))
+            if (add_setting(options, &tables[t].rows[i], t, &tables[t], err))
                 return ERR_FATAL;
     return part_clashing_flags(options, err);
 }

@@ -78,11 +78,13 @@ struct option_table {
     const struct option *rows;
     size_t n_rows;
     void *target;
+    bool no_flags; /* keys and variables only, but for rows that are flags alone: this
+                      program has no use for the others */
 };
 
 #define OPTION_TABLE(rows, target)                                                       \
     {                                                                                    \
-        (rows), sizeof(rows) / sizeof(rows)[0], (target)                                 \
+        (rows), sizeof(rows) / sizeof(rows)[0], (target), false                          \
     }
 
 /* Where a value came from, weakest first. */

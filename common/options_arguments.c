@@ -27,8 +27,8 @@ static struct setting *
 find_flag(struct options *options, struct slice word)
 {
     for (size_t i = 0; i < options->n_settings; i++)
-        if (is_name(options->settings[i].flag, word) ||
-            is_name(options->settings[i].long_flag, word))
+        if (options->settings[i].flag && (is_name(options->settings[i].flag, word) ||
+                                          is_name(options->settings[i].long_flag, word)))
             return &options->settings[i];
     return NULL;
 }
@@ -39,9 +39,11 @@ refuse_flag(const struct options *options, struct slice name, struct err *err)
     const char *names[OPTIONS_SETTINGS];
     char word[128];
     snprintf(word, sizeof word, "%.*s", name.len < 100 ? (int)name.len : 100, name.data);
+    size_t n = 0;
     for (size_t i = 0; i < options->n_settings; i++)
-        names[i] = options->settings[i].flag;
-    const char *nearest = options_nearest(word, names, options->n_settings);
+        if (options->settings[i].flag)
+            names[n++] = options->settings[i].flag;
+    const char *nearest = options_nearest(word, names, n);
     return err_fatal(err, EXIT_USAGE, "unknown_flag", "--%s is no flag here%s%s%s", word,
                      nearest ? "; did you mean --" : "; --help lists them",
                      nearest ? nearest : "", nearest ? "?" : "");
@@ -111,7 +113,7 @@ static struct setting *
 find_letter(struct options *options, char letter)
 {
     for (size_t i = 0; i < options->n_settings; i++)
-        if (options->settings[i].row->letter == letter)
+        if (options->settings[i].flag && options->settings[i].row->letter == letter)
             return &options->settings[i];
     return NULL;
 }

@@ -107,10 +107,15 @@ help_setting(const struct setting *setting, struct buf *out)
 void
 options_help(const struct options *options, struct buf *out)
 {
+    const struct setting *last = NULL;
     for (size_t i = 0; i < options->n_settings; i++) {
-        if (i > 0 && options->settings[i].table != options->settings[i - 1].table)
+        const struct setting *setting = &options->settings[i];
+        if (!setting->flag)
+            continue;
+        if (last && setting->table != last->table)
             buf_add_byte(out, '\n');
-        help_setting(&options->settings[i], out);
+        help_setting(setting, out);
+        last = setting;
     }
     help_line("  -X PROPERTY=VALUE",
               "Sets a librdkafka property. [HEDDLE_KAFKA_PROPERTY]", out);

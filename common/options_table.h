@@ -11,7 +11,7 @@ struct setting {
     void *value;           /* the member of the target */
     const char *name;      /* "audit.max_part_bytes"; "quiet" without a section */
     const char *flag;      /* "max-part-bytes", or the long form where tables clash */
-    const char *long_flag; /* "audit-max-part-bytes" */
+    const char *long_flag; /* "audit-max-part-bytes"; both NULL: no flag */
     const char *variable;  /* "HEDDLE_AUDIT_MAX_PART_BYTES"; NULL: none */
     enum option_origin origin;
     const char *detail;

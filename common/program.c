@@ -111,14 +111,16 @@ parse(const struct program *program,
       struct err *err)
 {
     struct option_table tables[] = {
-        {program->options, program->n_options, program->settings},
-        {program->more, program->n_more, program->more_settings},
-        {fleet_options, n_fleet_options, &call->fleet},
+        {program->options, program->n_options, program->settings, false},
+        {program->more, program->n_more, program->more_settings, false},
+        {fleet_run_options, n_fleet_run_options, &call->fleet, !program->worker},
+        {fleet_options, n_fleet_options, &call->fleet, program->no_settings},
     };
     call->rest = calloc((size_t)argc + 1, sizeof *call->rest);
     if (!call->rest)
         return err_no_memory(err, "the command line");
-    call->options = options_new(tables, 3, config_read_value, NULL, err);
+    call->options = options_new(tables, sizeof tables / sizeof tables[0],
+                                config_read_value, NULL, err);
     if (!call->options)
         return err->kind;
     options_foreign_sections(call->options, fleet_sections);

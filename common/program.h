@@ -24,6 +24,7 @@ struct program {
     const struct option *more; /* a second table, may be NULL */
     size_t n_more;
     void *more_settings; /* that it fills */
+    bool worker;         /* runs over the input topic: takes the flags of that */
     bool no_settings;    /* flags only: neither the file nor the environment is read */
 };
 

@@ -300,6 +300,7 @@ worker_main(const struct worker *worker, int argc, char **argv)
         .options = worker->options,
         .n_options = worker->n_options,
         .settings = worker->settings,
+        .worker = true,
         .more = question_options,
         .n_more = sizeof question_options / sizeof question_options[0],
         .more_settings = &questions,

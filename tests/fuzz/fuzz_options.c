@@ -55,7 +55,7 @@ check_print(const struct options *options)
     options_properties(options, &n_properties);
     for (size_t i = 0; i < out.len; i++)
         lines += out.data[i] == '\n';
-    if (!out.failed && lines > n_fleet_options + n_properties)
+    if (!out.failed && lines > n_fleet_options + n_fleet_run_options + n_properties)
         abort();
 }
 
@@ -82,8 +82,11 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     struct fleet_settings settings = {0};
-    struct option_table table = {fleet_options, n_fleet_options, &settings};
-    struct options *options = options_new(&table, 1, read_file, NULL, NULL);
+    struct option_table tables[] = {
+        {fleet_options, n_fleet_options, &settings, false},
+        {fleet_run_options, n_fleet_run_options, &settings, false},
+    };
+    struct options *options = options_new(tables, 2, read_file, NULL, NULL);
     char *text = strndup(len ? (const char *)data : "", len);
     char *words[WORDS + 1];
     if (options && text) {

@@ -31,8 +31,11 @@ setup(void **state)
     assert_int_equal(chdir(f->dir), 0);
     unsetenv("HEDDLE_CONFIG");
     setenv("XDG_STATE_HOME", f->dir, 1);
-    struct option_table table = {fleet_options, n_fleet_options, &f->settings};
-    f->options = options_new(&table, 1, config_read_value, NULL, &f->err);
+    struct option_table tables[] = {
+        {fleet_options, n_fleet_options, &f->settings, false},
+        {fleet_run_options, n_fleet_run_options, &f->settings, true},
+    };
+    f->options = options_new(tables, 2, config_read_value, NULL, &f->err);
     assert_non_null(f->options);
     options_foreign_sections(f->options, fleet_sections);
     *state = f;

@@ -512,6 +512,33 @@ finds_the_nearest_name(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void
+takes_no_flag_of_a_table_that_has_none(void **state)
+{
+    (void)state;
+    struct settings values = {0};
+    struct option_table tables[] = {{fleet, sizeof fleet / sizeof *fleet, &values, true}};
+    struct err err = {0};
+    char program[] = "heddle tap";
+    char flag[] = "--group=x";
+    char *argv[] = {program, flag, NULL};
+    char *rest[2];
+    int n_rest = 0;
+    struct options *options = options_new(tables, 1, NULL, NULL, &err);
+    assert_non_null(options);
+
+    assert_int_equal(options_set_arguments(options, 2, argv, rest, &n_rest, &err),
+                     ERR_FATAL);
+    assert_string_equal(err.code, "unknown_flag");
+    assert_int_equal(
+        options_set_file(options, "heddle.ini", 1, "heddle", "group", "x", &err), ERR_OK);
+
+    CLEANUP(buf_done) struct buf help = BUF_INIT;
+    options_help(options, &help);
+    assert_null(strstr(buf_text(&help), "--group"));
+    options_free(options);
+}
+
 int
 main(void)
 {
@@ -536,6 +563,7 @@ main(void)
         TEST(explains_every_flag),
         cmocka_unit_test(refuses_tables_that_are_wrong_in_themselves),
         cmocka_unit_test(finds_the_nearest_name),
+        cmocka_unit_test(takes_no_flag_of_a_table_that_has_none),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -108,5 +108,6 @@ const struct verb verb_check = {
     .options = check_options,
     .n_options = sizeof check_options / sizeof *check_options,
     .settings = &settings,
+    .worker = true,
     .run = run,
 };

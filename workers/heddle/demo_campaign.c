@@ -137,5 +137,6 @@ const struct verb verb_demo_campaign = {
     .options = demo_options,
     .n_options = sizeof demo_options / sizeof demo_options[0],
     .settings = &settings,
+    .no_settings = true,
     .run = run,
 };

@@ -435,5 +435,6 @@ const struct verb verb_dev = {
     .options = dev_options,
     .n_options = sizeof dev_options / sizeof *dev_options,
     .settings = &settings,
+    .no_settings = true,
     .run = run,
 };

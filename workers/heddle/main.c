@@ -33,6 +33,7 @@ run_verb(const struct verb *verb, int argc, char **argv)
         .options = verb->options,
         .n_options = verb->n_options,
         .settings = verb->settings,
+        .worker = verb->worker,
         .no_settings = verb->no_settings,
     };
     CLEANUP(program_done) struct program_call call = {0};

@@ -47,6 +47,8 @@ add_line(struct buf *out, const char *line)
 {
     if (strcmp(line, ".\\\" @fleet\n") == 0) {
         options_manual(fleet_options, n_fleet_options, out);
+    } else if (strcmp(line, ".\\\" @run\n") == 0) {
+        options_manual(fleet_run_options, n_fleet_run_options, out);
     } else if (strcmp(line, ".\\\" @verbs\n") == 0) {
         for (size_t i = 0; verbs[i]; i++)
             add_verb(out, verbs[i]);

@@ -28,6 +28,7 @@ struct verb {
     const struct option *options;
     size_t n_options;
     void *settings;
+    bool worker;      /* takes the flags of how a worker runs, too */
     bool no_settings; /* flags only: neither the file nor the environment is read */
     /* Returns the exit status. With `err->kind` set, the error is said and its status
      * counts. call->rest are the arguments after the verb: `plan` of `topics plan`. */

@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* State of one partition: LMDB below, the changes of the open batch in memory above. */
+#include "store.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <lmdb.h>
+
+#include "arena.h"
+#include "digest.h"
+
+enum {
+    KEY_MAX = DIGEST_BYTES + STORE_SUFFIX_MAX,
+    DUE_MAX = 8 + KEY_MAX,
+    LEVELS = 12, /* of the skip list: 4^12 changes */
+    FOLDER_MODE = 0700,
+    FILE_MODE = 0600,
+};
+
+#define MAP_FIRST_BYTES ((size_t)16 << 20)
+/* A batch may pass batch_bytes by what one record asks for, which is an arena full. */
+#define BATCH_SLACK_BYTES (2 * ARENA_MAX_BYTES)
+
+static const char format[] = "heddle store 1";
+
+/* A change of the open batch. `value` null: the record is removed. */
+struct node {
+    uint8_t key[KEY_MAX];
+    struct slice name; /* the key as it was given */
+    struct slice value;
+    struct node *next[LEVELS];
+};
+
+struct staged {
+    struct slice name;
+    struct slice value;
+    struct staged *next;
+};
+
+struct store {
+    struct store_settings settings;
+    char *folder;
+    char *file;
+    char discarded[128];
+    MDB_env *env;
+    MDB_dbi records, due, meta;
+    MDB_txn *reader; /* NULL: none begun; one for a batch */
+    bool reading;
+    int64_t offset;
+    struct arena arena; /* of the open batch */
+    struct node head;   /* holds no key */
+    struct staged *first;
+    struct staged **last;
+    uint64_t random;
+};
+
+static size_t
+key_bytes(const struct store *store)
+{
+    return DIGEST_BYTES + store->settings.suffix_bytes;
+}
+
+/* --- errors ------------------------------------------------------------------------- */
+
+static enum err_kind
+unusable(const struct store *store, int code, struct err *err)
+{
+    if (code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND || code == MDB_INVALID) {
+        unlink(store->file);
+        return err_fatal(err, EXIT_TRY_AGAIN, "store_damaged",
+                         "%s is damaged (%s) and was thrown away; start the process "
+                         "again and it is made from the changelog",
+                         store->file, mdb_strerror(code));
+    }
+    if (code == MDB_MAP_FULL)
+        return err_fatal(err, EXIT_CONFIG, "store_full",
+                         "%s has reached the setting store_max; raise it", store->file);
+    return err_fatal(err, code == EACCES ? EXIT_PERMISSION : EXIT_TRY_AGAIN,
+                     "store_unusable",
+                     "%s: %s; make room or access for it, or remove it and it is made "
+                     "from the changelog",
+                     store->file, mdb_strerror(code));
+}
+
+/* --- keys ----------------------------------------------------------------------------
+ */
+
+static MDB_val
+val_of(struct slice bytes)
+{
+    return (MDB_val){bytes.len, (void *)(uintptr_t)bytes.data};
+}
+
+static struct slice
+slice_from(const MDB_val *val)
+{
+    return (struct slice){val->mv_size ? val->mv_data : "", val->mv_size};
+}
+
+/* A group may be of any length, a key of LMDB may not. */
+static void
+make_key(const struct store *store, struct slice name, uint8_t ret[KEY_MAX])
+{
+    size_t suffix = store->settings.suffix_bytes;
+    struct slice group = {name.data, name.len - suffix};
+    digest_sha256(group, ret);
+    memcpy(ret + DIGEST_BYTES, name.data + group.len, suffix);
+}
+
+static struct slice
+suffix_of(const struct store *store, const void *key)
+{
+    return (struct slice){(const char *)key + DIGEST_BYTES, store->settings.suffix_bytes};
+}
+
+/* Deadlines sort by their bytes, and none is before 1970. */
+static size_t
+make_due(const struct store *store, int64_t due_ms, const void *key, uint8_t ret[DUE_MAX])
+{
+    uint64_t big = htobe64(due_ms < 0 ? 0 : (uint64_t)due_ms);
+    memcpy(ret, &big, sizeof big);
+    memcpy(ret + sizeof big, key, key_bytes(store));
+    return sizeof big + key_bytes(store);
+}
+
+static int64_t
+due_of(const struct store *store, const void *key, struct slice value)
+{
+    if (!value.data || !store->settings.due)
+        return STORE_NEVER;
+    return store->settings.due(store->settings.due_state, suffix_of(store, key), value);
+}
+
+/* --- the open batch: a skip list ------------------------------------------------------
+ */
+
+static void
+batch_new(struct store *store)
+{
+    arena_reset(&store->arena);
+    store_drop(store);
+    memset(&store->head, 0, sizeof store->head);
+}
+
+/* The first node not before the key; on the way, what leads to it on each level. */
+static struct node *
+find_node(struct store *store,
+          const uint8_t *key,
+          size_t len,
+          struct node *ret_before[LEVELS])
+{
+    struct node *at = &store->head;
+    for (int level = LEVELS - 1; level >= 0; level--) {
+        while (at->next[level] && memcmp(at->next[level]->key, key, len) < 0)
+            at = at->next[level];
+        ret_before[level] = at;
+    }
+    return at->next[0];
+}
+
+static struct node *
+node_of(struct store *store, const uint8_t *key)
+{
+    struct node *before[LEVELS];
+    struct node *node = find_node(store, key, key_bytes(store), before);
+    return node && memcmp(node->key, key, key_bytes(store)) == 0 ? node : NULL;
+}
+
+/* Each level has a quarter of the one below; xorshift is random enough for that. */
+static int
+random_levels(struct store *store)
+{
+    int levels = 1;
+    store->random ^= store->random << 13;
+    store->random ^= store->random >> 7;
+    store->random ^= store->random << 17;
+    for (uint64_t bits = store->random; levels < LEVELS && (bits & 3) == 0; bits >>= 2)
+        levels++;
+    return levels;
+}
+
+static enum err_kind
+put_node(struct store *store, const struct staged *staged, struct err *err)
+{
+    uint8_t key[KEY_MAX] = {0};
+    struct node *before[LEVELS];
+    make_key(store, staged->name, key);
+    struct node *node = find_node(store, key, key_bytes(store), before);
+    if (!node || memcmp(node->key, key, key_bytes(store)) != 0) {
+        node = arena_calloc(&store->arena, 1, sizeof *node);
+        if (!node)
+            return err_no_memory(err, "a change of the state");
+        memcpy(node->key, key, sizeof key);
+        int levels = random_levels(store);
+        for (int level = 0; level < levels; level++) {
+            node->next[level] = before[level]->next[level];
+            before[level]->next[level] = node;
+        }
+    }
+    node->name = staged->name;
+    node->value = staged->value;
+    return ERR_OK;
+}
+
+enum err_kind
+store_stage(struct store *store, struct slice key, struct slice value, struct err *err)
+{
+    struct staged *staged = arena_calloc(&store->arena, 1, sizeof *staged);
+    if (!staged)
+        return err_no_memory(err, "a change of the state");
+    if (key.len < store->settings.suffix_bytes)
+        return err_fatal(err, EXIT_INTERNAL, "store_key", "a key of the state is short");
+    staged->name = arena_copy(&store->arena, key);
+    if (value.data)
+        staged->value = arena_copy(&store->arena, value);
+    if (!staged->name.data || (value.data && !staged->value.data))
+        return err_no_memory(err, "a change of the state");
+    *store->last = staged;
+    store->last = &staged->next;
+    return ERR_OK;
+}
+
+enum err_kind
+store_keep(struct store *store, struct err *err)
+{
+    for (const struct staged *staged = store->first; staged; staged = staged->next)
+        if (put_node(store, staged, err))
+            return err->kind;
+    store_drop(store);
+    return ERR_OK;
+}
+
+void
+store_drop(struct store *store)
+{
+    store->first = NULL;
+    store->last = &store->first;
+}
+
+bool
+store_full(const struct store *store)
+{
+    return store->arena.taken >= store->settings.batch_bytes;
+}
+
+bool
+store_changed(const struct store *store)
+{
+    return store->head.next[0] != NULL;
+}
+
+enum err_kind
+store_changes(struct store *store, store_change_fn *change, void *state, struct err *err)
+{
+    for (const struct node *node = store->head.next[0]; node; node = node->next[0])
+        if (change(state, node->name, node->value, err))
+            return err->kind;
+    return ERR_OK;
+}
+
+/* --- reading -------------------------------------------------------------------------
+ */
+
+static int
+begin_reading(struct store *store)
+{
+    int code = 0;
+    if (store->reading)
+        return 0;
+    if (store->reader)
+        code = mdb_txn_renew(store->reader);
+    else
+        code = mdb_txn_begin(store->env, NULL, MDB_RDONLY, &store->reader);
+    store->reading = code == 0;
+    return code;
+}
+
+/* A reader that stays open keeps old pages from being used again. */
+static void
+end_reading(struct store *store)
+{
+    if (store->reading)
+        mdb_txn_reset(store->reader);
+    store->reading = false;
+}
+
+enum err_kind
+store_get(struct store *store, struct slice key, struct slice *ret_value, struct err *err)
+{
+    uint8_t bytes[KEY_MAX];
+    MDB_val value;
+    *ret_value = (struct slice){NULL, 0};
+    if (key.len < store->settings.suffix_bytes)
+        return ERR_OK;
+    make_key(store, key, bytes);
+    const struct node *node = node_of(store, bytes);
+    if (node) {
+        *ret_value = node->value;
+        return ERR_OK;
+    }
+    int code = begin_reading(store);
+    MDB_val k = {key_bytes(store), bytes};
+    if (code == 0)
+        code = mdb_get(store->reader, store->records, &k, &value);
+    if (code == MDB_NOTFOUND)
+        return ERR_OK;
+    if (code)
+        return unusable(store, code, err);
+    *ret_value = slice_from(&value);
+    return ERR_OK;
+}
+
+/* Two ordered streams of one group: what is on disk, and above it the open batch. */
+struct merge {
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    bool on_disk; /* key and value are of the group */
+    const struct node *node;
+    const uint8_t *group;
+};
+
+static int
+step_disk(struct merge *merge, MDB_cursor_op op)
+{
+    int code = mdb_cursor_get(merge->cursor, &merge->key, &merge->value, op);
+    merge->on_disk =
+        code == 0 && memcmp(merge->key.mv_data, merge->group, DIGEST_BYTES) == 0;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static const struct node *
+of_group(const struct merge *merge, const struct node *node)
+{
+    return node && memcmp(node->key, merge->group, DIGEST_BYTES) == 0 ? node : NULL;
+}
+
+static enum err_kind
+give_merged(struct store *store,
+            struct merge *merge,
+            store_record_fn *record,
+            void *state,
+            int *ret_code,
+            struct err *err)
+{
+    while (merge->on_disk || merge->node) {
+        int order = !merge->on_disk ? 1 : -1;
+        if (merge->on_disk && merge->node)
+            order = memcmp(merge->key.mv_data, merge->node->key, key_bytes(store));
+        const void *key = order < 0 ? merge->key.mv_data : merge->node->key;
+        struct slice value = order < 0 ? slice_from(&merge->value) : merge->node->value;
+        if (value.data && record(state, suffix_of(store, key), value, err))
+            return err->kind;
+        if (order >= 0)
+            merge->node = of_group(merge, merge->node->next[0]);
+        if (order <= 0 && (*ret_code = step_disk(merge, MDB_NEXT)) != 0)
+            return ERR_OK;
+    }
+    return ERR_OK;
+}
+
+enum err_kind
+store_scan(struct store *store,
+           struct slice group,
+           store_record_fn *record,
+           void *state,
+           struct err *err)
+{
+    uint8_t digest[DIGEST_BYTES];
+    struct node *before[LEVELS];
+    enum err_kind kind = ERR_OK;
+    digest_sha256(group, digest);
+    struct merge merge = {.group = digest, .key = {DIGEST_BYTES, digest}};
+    merge.node = of_group(&merge, find_node(store, digest, DIGEST_BYTES, before));
+    int code = begin_reading(store);
+    if (code == 0)
+        code = mdb_cursor_open(store->reader, store->records, &merge.cursor);
+    if (code == 0)
+        code = step_disk(&merge, MDB_SET_RANGE);
+    if (code == 0)
+        kind = give_merged(store, &merge, record, state, &code, err);
+    if (merge.cursor)
+        mdb_cursor_close(merge.cursor);
+    return code ? unusable(store, code, err) : kind;
+}
+
+enum err_kind
+store_due(struct store *store,
+          int64_t now_ms,
+          size_t max,
+          store_record_fn *record,
+          void *state,
+          struct err *err)
+{
+    MDB_cursor *cursor = NULL;
+    MDB_val due, none, value;
+    enum err_kind kind = ERR_OK;
+    int code = begin_reading(store);
+    if (code == 0)
+        code = mdb_cursor_open(store->reader, store->due, &cursor);
+    for (size_t n = 0; code == 0 && kind == ERR_OK && n < max;) {
+        code = mdb_cursor_get(cursor, &due, &none, MDB_NEXT);
+        if (code)
+            break;
+        uint64_t big;
+        memcpy(&big, due.mv_data, sizeof big);
+        if (be64toh(big) > (uint64_t)now_ms)
+            break;
+        MDB_val key = {key_bytes(store), (uint8_t *)due.mv_data + sizeof big};
+        if (node_of(store, key.mv_data))
+            continue;
+        code = mdb_get(store->reader, store->records, &key, &value);
+        if (code == 0) {
+            kind = record(state, suffix_of(store, key.mv_data), slice_from(&value), err);
+            n++;
+        }
+    }
+    if (cursor)
+        mdb_cursor_close(cursor);
+    if (code && code != MDB_NOTFOUND)
+        return unusable(store, code, err);
+    return kind;
+}
+
+/* --- writing -------------------------------------------------------------------------
+ */
+
+static int
+drop_due(struct store *store, MDB_txn *txn, const void *key)
+{
+    uint8_t bytes[DUE_MAX];
+    MDB_val old;
+    MDB_val k = {key_bytes(store), (void *)(uintptr_t)key};
+    int code = mdb_get(txn, store->records, &k, &old);
+    if (code)
+        return code == MDB_NOTFOUND ? 0 : code;
+    int64_t due_ms = due_of(store, key, slice_from(&old));
+    if (due_ms == STORE_NEVER)
+        return 0;
+    MDB_val due = {make_due(store, due_ms, key, bytes), bytes};
+    code = mdb_del(txn, store->due, &due, NULL);
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int
+put_due(struct store *store, MDB_txn *txn, const struct node *node)
+{
+    uint8_t bytes[DUE_MAX];
+    int64_t due_ms = due_of(store, node->key, node->value);
+    if (due_ms == STORE_NEVER)
+        return 0;
+    MDB_val due = {make_due(store, due_ms, node->key, bytes), bytes};
+    MDB_val none = {0, NULL};
+    return mdb_put(txn, store->due, &due, &none, 0);
+}
+
+static int
+write_node(struct store *store, MDB_txn *txn, const struct node *node)
+{
+    MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
+    int code = drop_due(store, txn, node->key);
+    if (code)
+        return code;
+    if (!node->value.data) {
+        code = mdb_del(txn, store->records, &key, NULL);
+        return code == MDB_NOTFOUND ? 0 : code;
+    }
+    MDB_val value = val_of(node->value);
+    code = mdb_put(txn, store->records, &key, &value, 0);
+    return code ? code : put_due(store, txn, node);
+}
+
+static int
+put_meta(struct store *store, MDB_txn *txn, const char *name, struct slice text)
+{
+    MDB_val key = val_of(slice_of(name));
+    MDB_val value = val_of(text);
+    return mdb_put(txn, store->meta, &key, &value, 0);
+}
+
+static int
+put_offset(struct store *store, MDB_txn *txn, int64_t offset)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "%lld", (long long)offset);
+    return put_meta(store, txn, "offset", (struct slice){text, (size_t)len});
+}
+
+static int
+write_batch(struct store *store, int64_t offset)
+{
+    MDB_txn *txn = NULL;
+    int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+    if (code)
+        return code;
+    for (const struct node *node = store->head.next[0]; node && code == 0;
+         node = node->next[0])
+        code = write_node(store, txn, node);
+    if (code == 0)
+        code = put_offset(store, txn, offset);
+    if (code == 0)
+        return mdb_txn_commit(txn);
+    mdb_txn_abort(txn);
+    return code;
+}
+
+/* Doubles the map up to its ceiling. No transaction may be open. */
+static int
+grow(struct store *store)
+{
+    MDB_envinfo info;
+    mdb_env_info(store->env, &info);
+    size_t size = info.me_mapsize * 2;
+    if (info.me_mapsize >= store->settings.max_bytes)
+        return MDB_MAP_FULL;
+    if (size > store->settings.max_bytes)
+        size = store->settings.max_bytes;
+    if (store->reader)
+        mdb_txn_abort(store->reader);
+    store->reader = NULL;
+    return mdb_env_set_mapsize(store->env, size);
+}
+
+enum err_kind
+store_commit(struct store *store, int64_t next_offset, struct err *err)
+{
+    int64_t offset = next_offset < 0 ? store->offset : next_offset;
+    int code = 0;
+    end_reading(store);
+    if (!store_changed(store) && offset == store->offset) {
+        store_abort(store);
+        return ERR_OK;
+    }
+    while ((code = write_batch(store, offset)) == MDB_MAP_FULL)
+        if ((code = grow(store)) != 0)
+            break;
+    if (code)
+        return unusable(store, code, err);
+    store->offset = offset;
+    store_abort(store);
+    return ERR_OK;
+}
+
+void
+store_abort(struct store *store)
+{
+    end_reading(store);
+    batch_new(store);
+}
+
+static int
+drop_tables(struct store *store)
+{
+    MDB_txn *txn = NULL;
+    int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+    if (code)
+        return code;
+    code = mdb_drop(txn, store->records, 0);
+    if (code == 0)
+        code = mdb_drop(txn, store->due, 0);
+    if (code == 0)
+        code = put_offset(store, txn, 0);
+    if (code == 0)
+        return mdb_txn_commit(txn);
+    mdb_txn_abort(txn);
+    return code;
+}
+
+enum err_kind
+store_clear(struct store *store, struct err *err)
+{
+    store_abort(store);
+    int code = drop_tables(store);
+    if (code)
+        return unusable(store, code, err);
+    store->offset = 0;
+    return ERR_OK;
+}
+
+/* --- life ----------------------------------------------------------------------------
+ */
+
+/* A file that was cut would end in a bus error when it is read. */
+static int
+check_size(struct store *store)
+{
+    MDB_envinfo info;
+    MDB_stat stats;
+    struct stat file;
+    mdb_env_info(store->env, &info);
+    mdb_env_stat(store->env, &stats);
+    if (stat(store->file, &file))
+        return errno;
+    uint64_t needed = ((uint64_t)info.me_last_pgno + 1) * stats.ms_psize;
+    return (uint64_t)file.st_size < needed ? MDB_CORRUPTED : 0;
+}
+
+static int
+read_meta(struct store *store, MDB_txn *txn)
+{
+    MDB_val key = val_of(slice_of("format"));
+    MDB_val value;
+    char text[24];
+    int code = mdb_get(txn, store->meta, &key, &value);
+    if (code == MDB_NOTFOUND) { /* a new one */
+        code = put_meta(store, txn, "format", slice_of(format));
+        return code ? code : put_offset(store, txn, 0);
+    }
+    if (code)
+        return code;
+    if (!slice_is(slice_from(&value), format))
+        return MDB_VERSION_MISMATCH;
+    key = val_of(slice_of("offset"));
+    code = mdb_get(txn, store->meta, &key, &value);
+    if (code || value.mv_size >= sizeof text)
+        return code ? code : MDB_INVALID;
+    memcpy(text, value.mv_data, value.mv_size);
+    text[value.mv_size] = '\0';
+    store->offset = strtoll(text, NULL, 10);
+    return 0;
+}
+
+static int
+open_tables(struct store *store)
+{
+    MDB_txn *txn;
+    int code = mdb_txn_begin(store->env, NULL, 0, &txn);
+    if (code)
+        return code;
+    code = mdb_dbi_open(txn, "records", MDB_CREATE, &store->records);
+    if (code == 0)
+        code = mdb_dbi_open(txn, "due", MDB_CREATE, &store->due);
+    if (code == 0)
+        code = mdb_dbi_open(txn, "meta", MDB_CREATE, &store->meta);
+    if (code == 0)
+        code = read_meta(store, txn);
+    if (code) {
+        mdb_txn_abort(txn);
+        return code;
+    }
+    return mdb_txn_commit(txn);
+}
+
+static void
+close_env(struct store *store)
+{
+    if (store->reader)
+        mdb_txn_abort(store->reader);
+    store->reader = NULL;
+    store->reading = false;
+    if (store->env)
+        mdb_env_close(store->env);
+    store->env = NULL;
+}
+
+/* The last commit may be lost when the machine dies: the changelog has it. */
+static int
+open_env(struct store *store)
+{
+    size_t first = store->settings.max_bytes < MAP_FIRST_BYTES ? store->settings.max_bytes
+                                                               : MAP_FIRST_BYTES;
+    struct stat file;
+    if (stat(store->file, &file) == 0 && (size_t)file.st_size > first)
+        first = (size_t)file.st_size;
+    int code = mdb_env_create(&store->env);
+    if (code == 0)
+        code = mdb_env_set_maxdbs(store->env, 3);
+    if (code == 0)
+        code = mdb_env_set_mapsize(store->env, first);
+    if (code == 0)
+        code = mdb_env_open(store->env, store->folder, MDB_NOTLS | MDB_NOMETASYNC,
+                            FILE_MODE);
+    if (code == 0)
+        code = check_size(store);
+    if (code == 0) /* a killed process would keep old pages from being used again */
+        code = mdb_reader_check(store->env, NULL);
+    return code ? code : open_tables(store);
+}
+
+static bool
+is_beyond_use(int code)
+{
+    return code == MDB_CORRUPTED || code == MDB_INVALID || code == MDB_PAGE_NOTFOUND ||
+           code == MDB_VERSION_MISMATCH || code == MDB_INCOMPATIBLE || code == MDB_PANIC;
+}
+
+static int
+open_or_make(struct store *store)
+{
+    int code = open_env(store);
+    if (!is_beyond_use(code))
+        return code;
+    snprintf(store->discarded, sizeof store->discarded, "%s", mdb_strerror(code));
+    close_env(store);
+    if (unlink(store->file))
+        return errno;
+    store->offset = 0;
+    return open_env(store);
+}
+
+/* Every folder on the way. */
+static int
+make_folders(const char *folder)
+{
+    char *path = strdup(folder);
+    int code = path ? 0 : ENOMEM;
+    for (char *at = path ? strchr(path + 1, '/') : NULL; at && code == 0;
+         at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (mkdir(path, FOLDER_MODE) && errno != EEXIST)
+            code = errno;
+        *at = '/';
+    }
+    if (code == 0 && mkdir(path, FOLDER_MODE) && errno != EEXIST)
+        code = errno;
+    free(path);
+    return code;
+}
+
+enum err_kind
+store_open(const char *folder,
+           const struct store_settings *settings,
+           struct store **ret_store,
+           struct err *err)
+{
+    struct store *store = calloc(1, sizeof *store);
+    if (!store)
+        return err_no_memory(err, "a store");
+    store->settings = *settings;
+    store->random = UINT64_C(0x9E3779B97F4A7C15);
+    store->folder = strdup(folder);
+    arena_init(&store->arena, settings->batch_bytes + BATCH_SLACK_BYTES);
+    batch_new(store);
+    if (asprintf(&store->file, "%s/data.mdb", folder) < 0)
+        store->file = NULL;
+    if (!store->folder || !store->file) {
+        store_close(store);
+        return err_no_memory(err, "a store");
+    }
+    int code = make_folders(folder);
+    if (code == 0)
+        code = open_or_make(store);
+    if (code) {
+        unusable(store, code, err);
+        store_close(store);
+        return err->kind;
+    }
+    *ret_store = store;
+    return ERR_OK;
+}
+
+void
+store_close(struct store *store)
+{
+    if (!store)
+        return;
+    close_env(store);
+    arena_done(&store->arena);
+    free(store->folder);
+    free(store->file);
+    free(store);
+}
+
+const char *
+store_discarded(const struct store *store)
+{
+    return store->discarded[0] ? store->discarded : NULL;
+}
+
+const char *
+store_folder(const struct store *store)
+{
+    return store->folder;
+}
+
+int64_t
+store_offset(const struct store *store)
+{
+    return store->offset;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store: a batch is on disk as a whole or not at all, whatever ends the process. */
+#include "buf.h"
+#include "store.h"
+#include "temp_dir.h"
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+CLEANUP_DEFINE(struct store, store_close);
+
+enum { SUFFIX = 2, MAX_BYTES = 64 << 20, BATCH_BYTES = 1 << 20 };
+
+/* A value "due 123 ..." wants to be looked at then. */
+static int64_t
+due_of(void *state, struct slice key_suffix, struct slice value)
+{
+    (void)state;
+    (void)key_suffix;
+    long long due_ms = 0;
+    char text[32] = "";
+    memcpy(text, value.data, value.len < sizeof text ? value.len : sizeof text - 1);
+    return sscanf(text, "due %lld", &due_ms) == 1 ? due_ms : STORE_NEVER;
+}
+
+static const struct store_settings settings = {SUFFIX, MAX_BYTES, BATCH_BYTES, due_of,
+                                               NULL};
+
+static struct store *
+open_at(const char *folder)
+{
+    struct store *store = NULL;
+    struct err err = {0};
+    if (store_open(folder, &settings, &store, &err))
+        fail_msg("%s: %s", err.code, err.msg);
+    return store;
+}
+
+static void
+put(struct store *store, const char *key, const char *value)
+{
+    assert_int_equal(store_stage(store, slice_of(key), slice_of(value), NULL), ERR_OK);
+    assert_int_equal(store_keep(store, NULL), ERR_OK);
+}
+
+static void
+commit(struct store *store, int64_t offset)
+{
+    struct err err = {0};
+    if (store_commit(store, offset, &err))
+        fail_msg("%s: %s", err.code, err.msg);
+}
+
+static void
+assert_value(struct store *store, const char *key, const char *expected)
+{
+    struct slice value;
+    assert_int_equal(store_get(store, slice_of(key), &value, NULL), ERR_OK);
+    if (expected)
+        assert_true(slice_is(value, expected));
+    else
+        assert_null(value.data);
+}
+
+static enum err_kind
+add_record(void *state, struct slice suffix, struct slice value, struct err *err)
+{
+    struct buf *text = state;
+    (void)err;
+    buf_addf(text, "%.*s=%.*s ", SLICE_ARG(suffix), SLICE_ARG(value));
+    return ERR_OK;
+}
+
+static void
+assert_group(struct store *store, const char *group, const char *expected)
+{
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    assert_int_equal(store_scan(store, slice_of(group), add_record, &text, NULL), ERR_OK);
+    assert_string_equal(buf_text(&text), expected);
+}
+
+static void
+assert_due(struct store *store, int64_t now_ms, const char *expected)
+{
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    assert_int_equal(store_due(store, now_ms, 10, add_record, &text, NULL), ERR_OK);
+    assert_string_equal(buf_text(&text), expected);
+}
+
+/* --- reading and writing
+ * ---------------------------------------------------------------- */
+
+static void
+reads_through_the_open_batch(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "group#1", "disk");
+    put(store, "group#3", "gone");
+    put(store, "grou#2", "other");
+    commit(store, 7);
+
+    put(store, "group#2", "batch");
+    put(store, "group#1", "newer");
+    assert_int_equal(store_stage(store, SLICE("group#3"), (struct slice){0}, NULL),
+                     ERR_OK);
+    assert_int_equal(store_keep(store, NULL), ERR_OK);
+
+    assert_group(store, "group", "#1=newer #2=batch ");
+    assert_group(store, "grou", "#2=other ");
+    assert_value(store, "group#3", NULL);
+    assert_value(store, "group#2", "batch");
+    assert_int_equal(store_offset(store), 7);
+}
+
+static void
+forgets_an_aborted_batch(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "g#1", "one");
+    commit(store, 1);
+    put(store, "g#1", "two");
+    put(store, "g#2", "new");
+
+    store_abort(store);
+
+    assert_false(store_changed(store));
+    assert_group(store, "g", "#1=one ");
+}
+
+static void
+forgets_what_a_refused_record_staged(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "g#1", "one");
+    assert_int_equal(store_stage(store, SLICE("g#2"), SLICE("refused"), NULL), ERR_OK);
+
+    store_drop(store);
+    put(store, "g#3", "three");
+
+    assert_group(store, "g", "#1=one #3=three ");
+}
+
+static void
+keeps_a_group_of_any_length(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    static char name[100002];
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    memset(name, 'k', sizeof name - 3);
+    memcpy(name + sizeof name - 3, "#1", 3);
+    put(store, name, "value");
+    put(store, "#1", "of the empty group");
+    commit(store, 1);
+
+    assert_value(store, name, "value");
+    assert_group(store, "", "#1=of the empty group ");
+}
+
+static enum err_kind
+add_change(void *state, struct slice key, struct slice value, struct err *err)
+{
+    struct buf *text = state;
+    (void)err;
+    buf_addf(text, "%.*s=%.*s ", SLICE_ARG(key),
+             SLICE_ARG(value.data ? value : SLICE("removed")));
+    return ERR_OK;
+}
+
+static void
+names_each_changed_key_once_with_its_last_value(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "g#1", "a");
+    put(store, "g#2", "b");
+    put(store, "g#1", "c");
+    assert_int_equal(store_stage(store, SLICE("g#2"), (struct slice){0}, NULL), ERR_OK);
+    assert_int_equal(store_keep(store, NULL), ERR_OK);
+
+    assert_int_equal(store_changes(store, add_change, &text, NULL), ERR_OK);
+
+    assert_string_equal(buf_text(&text), "g#1=c g#2=removed ");
+}
+
+/* Against an array, with random keys, batches that end either way, and reopening. */
+static void
+agrees_with_a_plain_model(void **state)
+{
+    (void)state;
+    enum { KEYS = 60, STEPS = 4000 };
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    int disk[KEYS] = {0};
+    int now[KEYS] = {0};
+    unsigned random = 12345;
+    assert_true(temp_dir_make(&dir));
+    struct store *store = open_at(dir.path);
+    for (int step = 1; step <= STEPS; step++) {
+        random = random * 1103515245 + 12345;
+        unsigned k = (random >> 8) % KEYS;
+        char key[16];
+        char value[16];
+        snprintf(key, sizeof key, "g%02u#%u", k / 10, k % 10);
+        snprintf(value, sizeof value, "%d", step);
+        bool removes = (random >> 20) % 4 == 0;
+        now[k] = removes ? 0 : step;
+        put(store, key, removes ? NULL : value);
+        if ((random >> 24) % 16 == 0) {
+            commit(store, step);
+            memcpy(disk, now, sizeof disk);
+        } else if ((random >> 24) % 16 == 1) {
+            store_abort(store);
+            memcpy(now, disk, sizeof disk);
+        } else if ((random >> 24) % 64 == 2) {
+            store_close(store);
+            store = open_at(dir.path);
+            memcpy(now, disk, sizeof disk);
+        }
+        unsigned g = (random >> 12) % (KEYS / 10);
+        CLEANUP(buf_done) struct buf expected = BUF_INIT;
+        char group[8];
+        snprintf(group, sizeof group, "g%02u", g);
+        for (unsigned i = 0; i < 10; i++)
+            if (now[g * 10 + i])
+                buf_addf(&expected, "#%u=%d ", i, now[g * 10 + i]);
+        assert_group(store, group, buf_text(&expected));
+    }
+    store_close(store);
+}
+
+static void
+says_when_a_batch_has_grown_large(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    static char large[BATCH_BYTES];
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    memset(large, 'x', sizeof large - 1);
+    put(store, "g#1", "small");
+    assert_false(store_full(store));
+
+    put(store, "g#2", large);
+
+    assert_true(store_full(store));
+    commit(store, 1);
+    assert_false(store_full(store));
+}
+
+/* --- deadlines
+ * -------------------------------------------------------------------------- */
+
+static void
+gives_what_is_due_by_its_deadline(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "a#1", "due 300");
+    put(store, "b#2", "due 20");
+    put(store, "c#3", "never");
+    put(store, "d#4", "due 1000");
+    commit(store, 1);
+
+    assert_due(store, 19, "");
+    assert_due(store, 300, "#2=due 20 #1=due 300 ");
+    put(store, "b#2", "due 500");
+    assert_due(store, 300, "#1=due 300 ");
+    commit(store, 2);
+    assert_due(store, 600, "#1=due 300 #2=due 500 ");
+    put(store, "a#1", NULL);
+    commit(store, 3);
+    assert_due(store, 600, "#2=due 500 ");
+}
+
+static void
+is_empty_once_cleared(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "a#1", "due 300");
+    commit(store, 5);
+    put(store, "a#2", "open");
+
+    assert_int_equal(store_clear(store, NULL), ERR_OK);
+
+    assert_group(store, "a", "");
+    assert_due(store, 1000, "");
+    assert_int_equal(store_offset(store), 0);
+}
+
+/* --- what ends a process
+ * ---------------------------------------------------------------- */
+
+static void
+survives_a_kill_without_the_open_batch(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        struct store *store = NULL;
+        if (store_open(dir.path, &settings, &store, NULL))
+            _exit(1);
+        store_stage(store, SLICE("g#1"), SLICE("kept"), NULL);
+        store_keep(store, NULL);
+        store_commit(store, 41, NULL);
+        store_stage(store, SLICE("g#1"), SLICE("open"), NULL);
+        store_keep(store, NULL);
+        raise(SIGKILL);
+    }
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSIGNALED(status));
+
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+
+    assert_null(store_discarded(store));
+    assert_int_equal(store_offset(store), 41);
+    assert_value(store, "g#1", "kept");
+}
+
+static void
+make_one(const struct temp_dir *dir)
+{
+    struct store *store = open_at(dir->path);
+    for (int i = 0; i < 1000; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, "some value that fills pages of the file");
+    }
+    commit(store, 9);
+    store_close(store);
+}
+
+static void
+assert_starts_again(const struct temp_dir *dir)
+{
+    CLEANUP(store_closep) struct store *store = open_at(dir->path);
+    assert_non_null(store_discarded(store));
+    assert_int_equal(store_offset(store), 0);
+    assert_value(store, "1#1", NULL);
+    put(store, "g#1", "new");
+    commit(store, 1);
+    assert_value(store, "g#1", "new");
+}
+
+static void
+throws_away_a_file_that_is_no_store(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    char text[9000];
+    memset(text, 'n', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    assert_true(temp_write(&dir, "data.mdb", text, 0));
+
+    assert_starts_again(&dir);
+}
+
+static void
+throws_away_a_file_that_was_cut(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    make_one(&dir);
+    char *path = temp_path(&dir, "data.mdb");
+    struct stat file;
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(truncate(path, file.st_size / 2), 0);
+    free(path);
+
+    assert_starts_again(&dir);
+}
+
+/* The format is text in the file; the same file with another one is another version. */
+static void
+throws_away_a_store_of_another_version(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    static const char ours[] = "heddle store 1";
+    assert_true(temp_dir_make(&dir));
+    make_one(&dir);
+    char *path = temp_path(&dir, "data.mdb");
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct stat file;
+    assert_int_equal(fstat(fd, &file), 0);
+    char *bytes = malloc((size_t)file.st_size);
+    assert_int_equal(pread(fd, bytes, (size_t)file.st_size, 0), file.st_size);
+    for (char *at = bytes;
+         (at = memmem(at, (size_t)(bytes + file.st_size - at), ours, sizeof ours - 1));
+         at++)
+        at[sizeof ours - 2] = '0';
+    assert_int_equal(pwrite(fd, bytes, (size_t)file.st_size, 0), file.st_size);
+    close(fd);
+    free(bytes);
+    free(path);
+
+    assert_starts_again(&dir);
+}
+
+static void
+says_that_the_file_may_not_grow(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    const struct store_settings small = {SUFFIX, 1 << 20, BATCH_BYTES, NULL, NULL};
+    static char large[2 << 20];
+    struct store *store = NULL;
+    struct err err = {0};
+    assert_true(temp_dir_make(&dir));
+    memset(large, 'x', sizeof large - 1);
+    assert_int_equal(store_open(dir.path, &small, &store, &err), ERR_OK);
+    put(store, "g#1", large);
+
+    assert_int_equal(store_commit(store, 1, &err), ERR_FATAL);
+
+    assert_string_equal(err.code, "store_full");
+    assert_int_equal(err_exit_code(&err), EXIT_CONFIG);
+    store_close(store);
+}
+
+static void
+grows_the_file_up_to_its_ceiling(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    static char large[4 << 20];
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    memset(large, 'x', sizeof large - 1);
+
+    for (int i = 0; i < 9; i++) {
+        char key[8];
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, large);
+        commit(store, i);
+    }
+
+    assert_value(store, "0#1", large);
+    assert_value(store, "8#1", large);
+}
+
+static void
+names_the_folder_that_it_can_not_make(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    struct store *store = NULL;
+    struct err err = {0};
+    assert_true(temp_dir_make(&dir));
+    assert_true(temp_write(&dir, "file", "x", 0));
+    char *path = temp_path(&dir, "file/store");
+
+    assert_int_equal(store_open(path, &settings, &store, &err), ERR_FATAL);
+
+    assert_string_equal(err.code, "store_unusable");
+    assert_non_null(strstr(err.msg, path));
+    free(path);
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reads_through_the_open_batch),
+        cmocka_unit_test(forgets_an_aborted_batch),
+        cmocka_unit_test(forgets_what_a_refused_record_staged),
+        cmocka_unit_test(keeps_a_group_of_any_length),
+        cmocka_unit_test(names_each_changed_key_once_with_its_last_value),
+        cmocka_unit_test(agrees_with_a_plain_model),
+        cmocka_unit_test(says_when_a_batch_has_grown_large),
+        cmocka_unit_test(gives_what_is_due_by_its_deadline),
+        cmocka_unit_test(is_empty_once_cleared),
+        cmocka_unit_test(survives_a_kill_without_the_open_batch),
+        cmocka_unit_test(throws_away_a_file_that_is_no_store),
+        cmocka_unit_test(throws_away_a_file_that_was_cut),
+        cmocka_unit_test(throws_away_a_store_of_another_version),
+        cmocka_unit_test(says_that_the_file_may_not_grow),
+        cmocka_unit_test(grows_the_file_up_to_its_ceiling),
+        cmocka_unit_test(names_the_folder_that_it_can_not_make),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A long list of equal records: appended, sorted once, read at any place. In memory, or
+ * with a budget in pages of which as many stay in memory as the budget allows; the others
+ * are in the spill (splitting.md 12.2).
+ */
+#pragma once
+
+#include "err.h"
+#include "source.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct column_pool;
+
+/* Pages of all columns of one index. `budget` in bytes, 0: all in memory, no spill. */
+struct column_pool *column_pool_new(uint64_t budget, const struct split_spill *spill);
+void column_pool_free(struct column_pool *pool);
+/* What went wrong in a read that could not say so. */
+enum err_kind column_pool_check(const struct column_pool *pool, struct err *err);
+
+struct column_page;
+
+struct column {
+    struct column_pool *pool; /* borrowed */
+    size_t size;              /* bytes of a record */
+    uint64_t n;
+    uint64_t cap;
+    char *memory; /* all records, when the pool has no budget */
+    struct column_page **pages;
+    uint64_t n_pages;
+};
+
+void column_init(struct column *column, struct column_pool *pool, size_t size);
+void column_done(struct column *column);
+/* Empties it and keeps what memory it has. */
+void column_reset(struct column *column);
+enum err_kind column_make_room(struct column *column, uint64_t n, struct err *err);
+enum err_kind
+column_add_paged(struct column *column, const void *record, struct err *err);
+void column_read_paged(const struct column *column, uint64_t i, void *ret_record);
+
+static inline enum err_kind
+column_add(struct column *column, const void *record, struct err *err)
+{
+    if (column->n == column->cap || !column->memory)
+        return column_add_paged(column, record, err);
+    memcpy(column->memory + column->n++ * column->size, record, column->size);
+    return ERR_OK;
+}
+
+/* Record `i` < n; zeros when its page could not be read, see column_pool_check(). */
+static inline void
+column_read(const struct column *column, uint64_t i, void *ret_record)
+{
+    if (column->memory)
+        memcpy(ret_record, column->memory + i * column->size, column->size);
+    else
+        column_read_paged(column, i, ret_record);
+}
+
+/* Less than, equal to, greater than 0, as memcmp. A total order: no two are equal. */
+typedef int column_compare(const void *a, const void *b);
+
+/* Sorts in place (memory), or by merging runs through the spill. */
+enum err_kind
+column_sort(struct column *column, column_compare *compare, struct err *err);

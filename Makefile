@@ -8,19 +8,32 @@ DIR ?= tests/vectors
 ONLY ?=
 SECONDS ?= 60
 BASE ?=
+RDKAFKA ?=
+
+# Another librdkafka than the system's: `current`, or where one is installed. Its builds
+# lie apart.
+ifneq ($(RDKAFKA),)
+ifeq ($(RDKAFKA),current)
+export HEDDLE_RDKAFKA := $(shell ops/setup --check current || ops/setup current >&2; ops/librdkafka-current)
+else
+export HEDDLE_RDKAFKA := $(abspath $(RDKAFKA))
+endif
+$(if $(HEDDLE_RDKAFKA),,$(error no current librdkafka; see above))
+variant = -current
+endif
 
 cmake_quiet = cmake --log-level=WARNING --preset
 quiet_ninja = cmake --build
 
-.PHONY: all help setup test test-unit test-vectors test-process test-fuzz vectors demo bench dev asan clang valgrind coverage fuzz \
+.PHONY: all help setup test test-kafka test-unit test-vectors test-process test-fuzz vectors demo bench dev asan clang valgrind coverage fuzz \
         fmt fmt-check tidy image install clean
 .DEFAULT_GOAL := all
 
 all: ## build the programs (release preset) into build/bin
 	@ops/setup --check build || ops/setup build
-	@$(cmake_quiet) release >/dev/null
-	@$(quiet_ninja) build/release --target fleet
-	@ln -sfn release/bin build/bin
+	@$(cmake_quiet) release$(variant) >/dev/null
+	@$(quiet_ninja) build/release$(variant) --target fleet
+	@ln -sfn release$(variant)/bin build/bin
 
 help: ## this list
 	@echo 'make GOAL, one or more of:'
@@ -30,9 +43,14 @@ help: ## this list
 setup: ## install every package that the build, the tests and the image need
 	@ops/setup
 
-test: ## every test: dev, asan, clang, valgrind, image; one closing line
-	@ops/setup --check || ops/setup
+test: ## every test: dev, kafka, asan, clang, valgrind, current, image; a closing line
+	@ops/setup --check test image || ops/setup test image
+	@ops/setup --check kafka current || ops/setup kafka current || echo 'what needs them is skipped'
 	@tests/run
+
+test-kafka: ## real Kafka and registry alone, dev build; or RDKAFKA=current
+	@ops/setup --check test kafka || ops/setup test kafka
+	@tests/run kafka
 
 test-unit test-vectors test-process test-fuzz: ## one layer alone, dev build
 	@ops/setup --check test || ops/setup test
@@ -79,7 +97,7 @@ image: ## container image "heddle" by docker, podman or buildah; BASE=image
 
 install: ## programs, manual pages, schemas to DESTDIR and PREFIX=/usr/local
 install: all
-	@DESTDIR='$(DESTDIR)' cmake --install build/release --prefix '$(PREFIX)'
+	@DESTDIR='$(DESTDIR)' cmake --install build/release$(variant) --prefix '$(PREFIX)'
 
 clean: ## remove build/
 	rm -rf build

@@ -14,15 +14,20 @@
 
 enum { LOOK_EVERY_MS = 50, NEVER = 0 };
 
+/* What is to end in time. */
+struct deadline {
+    int64_t until_ms; /* NEVER: not armed */
+    int status;
+    const char *what;
+};
+
 static struct {
     sigset_t signals;
     int64_t drain_ms;
     pthread_mutex_t lock; /* of the fields below */
     pthread_cond_t changed;
     int64_t drain_until_ms; /* NEVER: not draining */
-    int64_t armed_until_ms; /* NEVER: not armed */
-    int armed_status;
-    const char *armed_what;
+    struct deadline armed[N_WATCHES];
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static atomic_bool stopping;
@@ -67,20 +72,27 @@ leave(int status, const char *what)
     _exit(status);
 }
 
+/* The first deadline that is over; the drain's is the last to be looked at. */
+static struct deadline
+overrun(int64_t now_ms)
+{
+    struct deadline over = {NEVER, 0, NULL};
+    pthread_mutex_lock(&dog.lock);
+    for (int i = 0; i < N_WATCHES && !over.what; i++)
+        if (dog.armed[i].until_ms != NEVER && now_ms >= dog.armed[i].until_ms)
+            over = dog.armed[i];
+    if (!over.what && dog.drain_until_ms != NEVER && now_ms >= dog.drain_until_ms)
+        over = (struct deadline){dog.drain_until_ms, EXIT_DRAIN_DEADLINE, "the drain"};
+    pthread_mutex_unlock(&dog.lock);
+    return over;
+}
+
 static void
 check_deadlines(void)
 {
-    int64_t now_ms = clock_monotonic_ms();
-    pthread_mutex_lock(&dog.lock);
-    bool drained = dog.drain_until_ms == NEVER || now_ms < dog.drain_until_ms;
-    bool calm = dog.armed_until_ms == NEVER || now_ms < dog.armed_until_ms;
-    int status = dog.armed_status;
-    const char *what = dog.armed_what;
-    pthread_mutex_unlock(&dog.lock);
-    if (!calm)
-        leave(status, what);
-    if (!drained)
-        leave(EXIT_DRAIN_DEADLINE, "the drain");
+    struct deadline over = overrun(clock_monotonic_ms());
+    if (over.what)
+        leave(over.status, over.what);
 }
 
 static void *
@@ -114,20 +126,18 @@ watchdog_start(int64_t drain_ms, struct err *err)
 }
 
 void
-watchdog_arm(int64_t timeout_ms, int status, const char *what)
+watchdog_arm(enum watch watch, int64_t timeout_ms, int status, const char *what)
 {
     pthread_mutex_lock(&dog.lock);
-    dog.armed_until_ms = clock_monotonic_ms() + timeout_ms;
-    dog.armed_status = status;
-    dog.armed_what = what;
+    dog.armed[watch] = (struct deadline){clock_monotonic_ms() + timeout_ms, status, what};
     pthread_mutex_unlock(&dog.lock);
 }
 
 void
-watchdog_disarm(void)
+watchdog_disarm(enum watch watch)
 {
     pthread_mutex_lock(&dog.lock);
-    dog.armed_until_ms = NEVER;
+    dog.armed[watch].until_ms = NEVER;
     pthread_mutex_unlock(&dog.lock);
 }
 

@@ -24,11 +24,13 @@ enum err_kind watchdog_start(int64_t drain_ms, struct err *err);
 bool watchdog_stopping(void);
 /* Asks for the same drain as the first signal does. */
 void watchdog_stop(void);
+/* Deadlines that may run at the same time, beside that of the drain. */
+enum watch { WATCH_CALL, WATCH_REVOKE, WATCH_CLOSE, N_WATCHES };
 /*
- * Leaves with `status` unless watchdog_disarm() comes within `timeout_ms`. `what` is a
- * static text for the log line. One deadline at a time, beside that of the drain.
+ * Leaves with `status` unless watchdog_disarm() of the same watch comes within
+ * `timeout_ms`. `what` is a static text for the log line.
  */
-void watchdog_arm(int64_t timeout_ms, int status, const char *what);
-void watchdog_disarm(void);
+void watchdog_arm(enum watch watch, int64_t timeout_ms, int status, const char *what);
+void watchdog_disarm(enum watch watch);
 /* Waits up to `timeout_ms`, less when the process is asked to stop. */
 void watchdog_wait(int64_t timeout_ms);

@@ -7,8 +7,8 @@ enum { SEND_TIMEOUT_MS = 10000, FLUSH_STEP_MS = 1000 };
 static enum err_kind
 begin(struct delivery *delivery, struct err *err)
 {
+    (void)delivery;
     (void)err;
-    delivery->delivered = false;
     return ERR_OK;
 }
 
@@ -52,10 +52,18 @@ give_up(struct delivery *delivery, struct err *err)
     return ERR_OK;
 }
 
+static void
+end(struct delivery *delivery)
+{
+    (void)delivery;
+}
+
 const struct delivery_ops delivery_at_least_once = {
     .name = "at-least-once",
-    .begin = begin,
+    .promise = "each record at least once, twice after a crash",
+    .open = begin,
     .produce = produce,
     .commit = commit,
     .abort = give_up,
+    .close = end,
 };

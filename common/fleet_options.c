@@ -70,8 +70,8 @@ const struct option fleet_run_options[] = {
      .help = "Where a partition without a committed offset is read from."},
     {SETTING("heddle", "delivery", OPTION_CHOICE, delivery), .value = "exactly-once",
      .choices = "exactly-once|at-least-once",
-     .help = "What is promised of each record. This version keeps at-least-once only, "
-             "and a worker refuses to start with the other."},
+     .help = "What is promised of each record. Exactly-once wants a broker with "
+             "transactions; a worker refuses it on the embedded one."},
     {SETTING("heddle", "batch_records", OPTION_INT, batch_records), .value = "10000",
      .min = 1, .max = 1000000,
      .help = "Commits a batch at the latest after so many records."},
@@ -145,15 +145,4 @@ fleet_check_brokers(const struct kafka_settings *kafka, struct err *err)
     return err_fatal(err, EXIT_CONFIG, "brokers_missing",
                      "no broker is set: start a local one with `heddle dev up`, or give "
                      "--brokers HOST:PORT, HEDDLE_BROKERS or `brokers` in [heddle]");
-}
-
-enum err_kind
-fleet_check_delivery(const struct fleet_settings *settings, struct err *err)
-{
-    if (settings->delivery == DELIVERY_AT_LEAST_ONCE)
-        return ERR_OK;
-    return err_fatal(err, EXIT_CONFIG, "delivery_unavailable",
-                     "this version can't keep delivery = exactly-once; start with "
-                     "--delivery at-least-once (a record may then be seen twice after a "
-                     "crash, never lost)");
 }

@@ -80,9 +80,3 @@ struct registry_settings fleet_registry_settings(const struct fleet_settings *se
  * bootstrap.servers is set; says how to set it.
  */
 enum err_kind fleet_check_brokers(const struct kafka_settings *kafka, struct err *err);
-/*
- * ERR_FATAL EXIT_CONFIG "delivery_unavailable" when this build can't keep the promise of
- * the setting `delivery`: a worker calls it before it opens anything.
- */
-enum err_kind fleet_check_delivery(const struct fleet_settings *settings,
-                                   struct err *err);

@@ -49,6 +49,13 @@ enum err_kind kafka_check_properties(const struct kafka_settings *settings,
  * sentence for the log at start, static; NULL: nothing. */
 const char *kafka_known_trouble(const struct kafka_settings *settings);
 
+/* How long a call that may be made again goes on: `wait` is asked before each, and may
+ * take its time. */
+struct patience {
+    bool (*wait)(void *state); /* false: no more; the answer is ERR_RETRY */
+    void *state;
+};
+
 /* --- producer ----------------------------------------------------------------------- */
 
 struct producer;
@@ -63,6 +70,16 @@ struct producer *producer_new(const struct kafka_settings *settings,
                               producer_report_fn *report,
                               void *state,
                               struct err *err);
+/*
+ * As above, with transactions under `transactional_id`, each at most `timeout_ms` long
+ * (the property transaction.timeout.ms comes first).
+ */
+struct producer *producer_new_transactional(const struct kafka_settings *settings,
+                                            const char *transactional_id,
+                                            int64_t timeout_ms,
+                                            producer_report_fn *report,
+                                            void *state,
+                                            struct err *err);
 void producer_free(struct producer *producer); /* purges what was not flushed */
 
 struct outgoing {
@@ -91,8 +108,15 @@ int producer_poll(struct producer *producer, int timeout_ms);
  * "record_refused_by_broker", ERR_RETRY "delivery_failed", ERR_FATAL).
  */
 enum err_kind producer_flush(struct producer *producer, int timeout_ms, struct err *err);
+/* Gives the first failed delivery since the last flush, and forgets it; `err` may be
+ * NULL. */
+enum err_kind producer_take_failure(struct producer *producer, struct err *err);
 /* Records queued and not yet reported. */
 int producer_pending(const struct producer *producer);
+/* Whether a broker connection is up; kept for a transactional producer that is polled. */
+bool producer_connected(const struct producer *producer);
+/* Whether the cluster is the embedded broker's; false as well while that is unknown. */
+bool producer_on_mock(const struct producer *producer, int timeout_ms);
 
 /* --- reading a topic without a group ------------------------------------------------ */
 
@@ -193,6 +217,10 @@ struct consumer_events {
                     const struct topic_partition *parts,
                     size_t n,
                     bool lost);
+    /* About every second while the committed offsets of an assignment are waited for,
+     * as an open transaction of a dead member makes necessary.
+     * False: the process stops, nothing is read any more. */
+    bool (*waiting)(void *state);
     void *state;
 };
 
@@ -202,6 +230,7 @@ struct consumer_settings {
     const char *topic;
     const char *group_instance_id; /* NULL: a dynamic member */
     enum topic_start start;        /* where a partition without a commit begins */
+    bool read_committed;           /* whatever the properties say */
     struct consumer_events events; /* copied */
 };
 
@@ -244,6 +273,15 @@ enum err_kind consumer_seek(struct consumer *consumer,
                             const struct topic_partition *parts,
                             size_t n,
                             struct err *err);
+/* The committed offset of each, -1 without one, into its `offset`; waits as `patience`
+ * says. ERR_RETRY "committed_unknown". */
+enum err_kind consumer_committed(struct consumer *consumer,
+                                 struct topic_partition *parts,
+                                 size_t n,
+                                 const struct patience *patience,
+                                 struct err *err);
+/* session.timeout.ms as it holds. */
+int64_t consumer_session_timeout_ms(const struct consumer *consumer);
 /* Commits `offset` (last finished + 1) of each and waits, a few seconds at most.
  * ERR_RETRY "commit_failed". */
 enum err_kind consumer_commit(struct consumer *consumer,
@@ -256,6 +294,44 @@ bool consumer_watermarks(struct consumer *consumer,
                          int32_t partition,
                          int64_t *ret_start,
                          int64_t *ret_end);
+
+/* --- transactions ------------------------------------------------------------------- */
+
+/*
+ * What the calls of a transaction answer:
+ *   ERR_RETRY   it must be aborted, and its input read again
+ *   ERR_FATAL   out: "fenced" (EXIT_FENCED) by a newer process or by the coordinator,
+ *               "client_fatal", and the table above
+ * Answers that pass are waited out by making the call again, while `patience` lasts.
+ */
+
+/* Once, before the first: fences whoever held the id before. ERR_RETRY
+ * "transaction_pending" after `timeout_ms`: call it again. */
+enum err_kind
+transactions_init(struct producer *producer, int timeout_ms, struct err *err);
+enum err_kind transaction_begin(struct producer *producer,
+                                const struct patience *patience,
+                                struct err *err);
+/* `offset` of each: last finished + 1. A stale generation is an ordinary ERR_RETRY. */
+enum err_kind transaction_send_offsets(struct producer *producer,
+                                       struct consumer *consumer,
+                                       const struct topic_partition *parts,
+                                       size_t n,
+                                       int timeout_ms,
+                                       const struct patience *patience,
+                                       struct err *err);
+enum err_kind transaction_commit(struct producer *producer,
+                                 const struct patience *patience,
+                                 struct err *err);
+enum err_kind transaction_abort(struct producer *producer,
+                                const struct patience *patience,
+                                struct err *err);
+/* Another member of `group` with our client id, as text; false: none is seen. */
+bool consumer_find_namesake(struct consumer *consumer,
+                            const char *group,
+                            const char *client_id,
+                            char *ret_text,
+                            size_t size);
 
 /* --- the library -------------------------------------------------------------------- */
 

@@ -10,7 +10,12 @@
 #include <librdkafka/rdkafka.h>
 
 #include "kafka.h"
-#include "kafka_tuning.h"
+
+/* A property and the value we give it. */
+struct kafka_property {
+    const char *name;
+    const char *value;
+};
 
 /* What the library's callbacks may touch; first member of producer, consumer, reader. */
 struct kafka_client {
@@ -22,7 +27,7 @@ struct kafka_client {
 enum { KAFKA_MAX_PARTITIONS = 10000, KAFKA_NUMBER_BYTES = 24 };
 
 /*
- * Makes the client: common defaults, those of the library's version, `defaults`, the properties of `settings`, `owned`
+ * Makes the client: common defaults, `defaults`, the properties of `settings`, `owned`
  * (each ends with a NULL name, may be NULL). ERR_FATAL EXIT_CONFIG "kafka_property".
  */
 enum err_kind kafka_client_open(struct kafka_client *client,
@@ -72,6 +77,13 @@ enum err_kind kafka_ranges(const struct kafka_client *client,
                            struct partition_range *ret_ranges,
                            bool *ret_stuck,
                            struct err *err);
+
+/* The clients inside. */
+struct kafka_client *producer_client(struct producer *producer);
+struct kafka_client *consumer_client(struct consumer *consumer);
+/* For the library's calls; to be destroyed by the caller. */
+rd_kafka_topic_partition_list_t *kafka_partition_list(const struct topic_partition *parts,
+                                                      size_t n);
 
 /* Headers of a record into `ret` (at most `max`); returns how many. Borrowed. */
 size_t kafka_headers(const rd_kafka_message_t *record, struct header *ret, size_t max);

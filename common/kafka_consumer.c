@@ -11,14 +11,15 @@
 
 enum {
     WHAT_BYTES = 320,
-    COMMITTED_TIMEOUT_MS = 5000,
-    COMMITTED_ATTEMPTS = 6,
+    COMMITTED_TIMEOUT_MS = 1000,
     COMMIT_TIMEOUT_MS = 4000, /* below any session timeout: commits happen on revoke */
     NO_COMMIT = -1,
+    CLOSE_FIXED_IN = 0x020400ff, /* as rd_kafka_version() has it */
 };
 
 static const struct kafka_property defaults[] = {
     {"partition.assignment.strategy", "cooperative-sticky"},
+    {"queued.max.messages.kbytes", "32768"},
     {NULL, NULL},
 };
 
@@ -57,26 +58,40 @@ copy_list(const rd_kafka_topic_partition_list_t *list)
     return parts;
 }
 
-/* The committed offset of each partition, or its start. Asked again while it may pass. */
+/*
+ * The committed offset of each partition. The open transaction of a member that died
+ * hides it until the coordinator ends that.
+ */
 static enum err_kind
-find_starts(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
+ask_committed(struct consumer *consumer,
+              rd_kafka_topic_partition_list_t *list,
+              const struct patience *patience,
+              struct err *err)
 {
-    rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR_NO_ERROR;
-    for (int attempt = 0; attempt < COMMITTED_ATTEMPTS; attempt++) {
-        answer = rd_kafka_committed(consumer->client.rk, list, COMMITTED_TIMEOUT_MS);
+    for (;;) {
+        rd_kafka_resp_err_t answer =
+            rd_kafka_committed(consumer->client.rk, list, COMMITTED_TIMEOUT_MS);
         for (int i = 0; i < list->cnt && !answer; i++)
             answer = list->elems[i].err;
         if (!answer)
             return ERR_OK;
+        enum err_kind kind =
+            kafka_error(err, answer, "committed_unknown", consumer->topic, NULL);
+        if (kind == ERR_FATAL || !patience->wait(patience->state))
+            return kind;
     }
-    enum err_kind kind = kafka_error(&consumer->failure, answer, "committed_unknown",
-                                     consumer->topic, NULL);
+}
+
+/* The committed offset of each partition, or its start. ERR_RETRY: waited in vain. */
+static enum err_kind
+find_starts(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
+{
+    const struct patience patience = {consumer->events.waiting, consumer->events.state};
+    struct err err = {0};
+    enum err_kind kind = ask_committed(consumer, list, &patience, &err);
     if (kind == ERR_FATAL)
-        return kind;
-    return err_fatal(&consumer->failure, EXIT_UNREACHABLE, "committed_unknown",
-                     "the committed offsets of %s can't be read: %s; start again once "
-                     "the group's coordinator is back",
-                     consumer->topic, rd_kafka_err2str(answer));
+        consumer->failure = err;
+    return kind;
 }
 
 static bool
@@ -103,13 +118,32 @@ take_result(struct consumer *consumer, rd_kafka_error_t *error, const char *what
     rd_kafka_error_destroy(error);
 }
 
+/* The process stops before it knows where to read: the group must have its answer all
+ * the same, or the library hangs on leaving. */
+static void
+take_unread(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
+{
+    for (int i = 0; i < list->cnt; i++)
+        list->elems[i].offset = RD_KAFKA_OFFSET_END;
+    if (is_cooperative(consumer->client.rk))
+        take_result(consumer, rd_kafka_incremental_assign(consumer->client.rk, list),
+                    "assignment");
+    else
+        keep_failure(consumer, rd_kafka_assign(consumer->client.rk, list), "assignment");
+}
+
 static void
 assign(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
 {
     rd_kafka_t *rk = consumer->client.rk;
     struct topic_partition *parts = NULL;
-    if (list->cnt > 0 && find_starts(consumer, list))
+    enum err_kind kind = list->cnt > 0 ? find_starts(consumer, list) : ERR_OK;
+    if (kind == ERR_FATAL)
         return;
+    if (kind) {
+        take_unread(consumer, list);
+        return;
+    }
     parts = copy_list(list);
     if (!parts) {
         err_no_memory(&consumer->failure, "the assignment");
@@ -178,6 +212,9 @@ open_client(struct consumer *consumer,
             const struct consumer_settings *settings,
             struct err *err)
 {
+    const char *isolation = kafka_property(settings->kafka, "isolation.level");
+    if (!isolation || settings->read_committed)
+        isolation = "read_committed";
     const struct kafka_property owned[] = {
         {"group.id", settings->group},
         {"enable.auto.commit", "false"},
@@ -185,6 +222,7 @@ open_client(struct consumer *consumer,
         {"enable.partition.eof", "false"},
         {"auto.offset.reset", "error"},
         {"statistics.interval.ms", KAFKA_STATISTICS_MS},
+        {"isolation.level", isolation},
         {settings->group_instance_id ? "group.instance.id" : NULL,
          settings->group_instance_id},
         {NULL, NULL},
@@ -246,8 +284,7 @@ consumer_new(const struct consumer_settings *settings, struct err *err)
 static bool
 may_close(const struct consumer *consumer)
 {
-    return consumer->joined ||
-           !kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_EARLY_CLOSE);
+    return consumer->joined || rd_kafka_version() >= CLOSE_FIXED_IN;
 }
 
 void
@@ -340,6 +377,12 @@ consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err)
     return consumed;
 }
 
+struct kafka_client *
+consumer_client(struct consumer *consumer)
+{
+    return &consumer->client;
+}
+
 bool
 consumer_connected(const struct consumer *consumer)
 {
@@ -399,8 +442,8 @@ consumer_resume(struct consumer *consumer,
     return pause_or_resume(consumer, topic, partition, false, err);
 }
 
-static rd_kafka_topic_partition_list_t *
-make_list(const struct topic_partition *parts, size_t n)
+rd_kafka_topic_partition_list_t *
+kafka_partition_list(const struct topic_partition *parts, size_t n)
 {
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new((int)n);
     for (size_t i = 0; i < n; i++)
@@ -434,7 +477,7 @@ consumer_seek(struct consumer *consumer,
 {
     if (n == 0)
         return ERR_OK;
-    rd_kafka_topic_partition_list_t *list = make_list(parts, n);
+    rd_kafka_topic_partition_list_t *list = kafka_partition_list(parts, n);
     for (int i = 0; i < list->cnt; i++)
         if (list->elems[i].offset < 0)
             list->elems[i].offset = consumer->start == TOPIC_FROM_START
@@ -489,7 +532,7 @@ consumer_commit(struct consumer *consumer,
     if (n == 0)
         return ERR_OK;
     int32_t partition = parts[0].partition;
-    rd_kafka_topic_partition_list_t *list = make_list(parts, n);
+    rd_kafka_topic_partition_list_t *list = kafka_partition_list(parts, n);
     rd_kafka_resp_err_t answer =
         rd_kafka_commit_queue(consumer->client.rk, list, consumer->commits, NULL,
                               (void *)++consumer->commit_number);
@@ -497,6 +540,33 @@ consumer_commit(struct consumer *consumer,
     if (!answer)
         answer = wait_for_commit(consumer, &partition);
     return position_error(consumer, answer, "commit_failed", partition, err);
+}
+
+enum err_kind
+consumer_committed(struct consumer *consumer,
+                   struct topic_partition *parts,
+                   size_t n,
+                   const struct patience *patience,
+                   struct err *err)
+{
+    rd_kafka_topic_partition_list_t *list = kafka_partition_list(parts, n);
+    enum err_kind kind = n > 0 ? ask_committed(consumer, list, patience, err) : ERR_OK;
+    for (size_t i = 0; i < n && !kind; i++) {
+        int64_t offset = list->elems[i].offset;
+        parts[i].offset = offset < 0 ? NO_COMMIT : offset;
+    }
+    rd_kafka_topic_partition_list_destroy(list);
+    return kind;
+}
+
+int64_t
+consumer_session_timeout_ms(const struct consumer *consumer)
+{
+    char text[KAFKA_NUMBER_BYTES] = "";
+    size_t size = sizeof text;
+    rd_kafka_conf_get(rd_kafka_conf(consumer->client.rk), "session.timeout.ms", text,
+                      &size);
+    return strtoll(text, NULL, 10);
 }
 
 bool

@@ -11,7 +11,7 @@
 
 enum { QUEUE_POLL_MS = 20, WHAT_BYTES = 320 };
 
-static const struct kafka_property defaults[] = {
+static const struct kafka_property plain_defaults[] = {
     {"partitioner", "murmur2_random"},
     {"compression.codec", "zstd"},
     {"enable.idempotence", "true"},
@@ -60,11 +60,21 @@ prepare(rd_kafka_conf_t *conf)
     rd_kafka_conf_set_dr_msg_cb(conf, on_delivery);
 }
 
-struct producer *
-producer_new(const struct kafka_settings *settings,
-             producer_report_fn *report,
-             void *state,
-             struct err *err)
+static void
+prepare_transactional(rd_kafka_conf_t *conf)
+{
+    prepare(conf);
+    kafka_watch_connection(conf);
+}
+
+static struct producer *
+open_producer(const struct kafka_settings *settings,
+              const struct kafka_property *defaults,
+              const struct kafka_property *owned,
+              void (*prepare_conf)(rd_kafka_conf_t *conf),
+              producer_report_fn *report,
+              void *state,
+              struct err *err)
 {
     struct producer *producer = calloc(1, sizeof *producer);
     if (!producer) {
@@ -73,12 +83,57 @@ producer_new(const struct kafka_settings *settings,
     }
     producer->report = report;
     producer->state = state;
-    if (kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, settings, defaults, NULL,
-                          prepare, err)) {
+    if (kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, settings, defaults, owned,
+                          prepare_conf, err)) {
         free(producer);
         return NULL;
     }
     return producer;
+}
+
+struct producer *
+producer_new(const struct kafka_settings *settings,
+             producer_report_fn *report,
+             void *state,
+             struct err *err)
+{
+    return open_producer(settings, plain_defaults, NULL, prepare, report, state, err);
+}
+
+struct producer *
+producer_new_transactional(const struct kafka_settings *settings,
+                           const char *transactional_id,
+                           int64_t timeout_ms,
+                           producer_report_fn *report,
+                           void *state,
+                           struct err *err)
+{
+    char timeout_text[KAFKA_NUMBER_BYTES];
+    snprintf(timeout_text, sizeof timeout_text, "%lld", (long long)timeout_ms);
+    const struct kafka_property defaults[] = {
+        {"partitioner", "murmur2_random"},
+        {"compression.codec", "zstd"},
+        {"linger.ms", "5"},
+        /* The library's own 100 ms are what a begin waits after a commit. */
+        {"retry.backoff.ms", "5"},
+        {"queue.buffering.max.messages", "1000000"},
+        {"queue.buffering.max.kbytes", "131072"},
+        {"transaction.timeout.ms", timeout_text},
+        {NULL, NULL},
+    };
+    const struct kafka_property owned[] = {
+        {"transactional.id", transactional_id},
+        {"statistics.interval.ms", KAFKA_STATISTICS_MS},
+        {NULL, NULL},
+    };
+    return open_producer(settings, defaults, owned, prepare_transactional, report, state,
+                         err);
+}
+
+struct kafka_client *
+producer_client(struct producer *producer)
+{
+    return &producer->client;
 }
 
 void
@@ -184,13 +239,34 @@ producer_flush(struct producer *producer, int timeout_ms, struct err *err)
         return err_set(err, ERR_RETRY, "flush_timeout",
                        "%d records are not acknowledged after %d ms; is the broker up?",
                        producer_pending(producer), timeout_ms);
+    return producer_take_failure(producer, err);
+}
+
+enum err_kind
+producer_take_failure(struct producer *producer, struct err *err)
+{
     struct err failure = producer->failure;
     producer->failure = (struct err){0};
-    if (!failure.kind)
-        return ERR_OK;
-    if (err)
+    if (failure.kind && err)
         *err = failure;
     return failure.kind;
+}
+
+bool
+producer_connected(const struct producer *producer)
+{
+    return atomic_load(&producer->client.connected);
+}
+
+bool
+producer_on_mock(const struct producer *producer, int timeout_ms)
+{
+    char *id = rd_kafka_clusterid(producer->client.rk, timeout_ms);
+    bool mock = id && strncmp(id, KAFKA_MOCK_CLUSTER_PREFIX,
+                              strlen(KAFKA_MOCK_CLUSTER_PREFIX)) == 0;
+    if (id)
+        rd_kafka_mem_free(producer->client.rk, id);
+    return mock;
 }
 
 int

@@ -66,7 +66,7 @@ program_version(const char *name, bool with_features, struct buf *out)
         return;
     char features[FEATURES_BYTES] = "";
     kafka_features(features, sizeof features);
-    buf_addf(out, "delivery    at-least-once\n");
+    buf_addf(out, "delivery    exactly-once, at-least-once\n");
     buf_addf(out, "librdkafka  %s (%s)\n", kafka_version(), features);
     buf_addf(out, "openssl     %s\n", OPENSSL_VERSION_TEXT);
 }

@@ -20,8 +20,9 @@ enum {
     SERVE_EVERY_RECORDS = 64, /* delivery reports */
     LOST_AFTER_MS = 3000,     /* without a connection: say so */
     CLOSE_TIMEOUT_MS = 10000,
+    CLUSTER_TIMEOUT_MS = 5000,
     MAX_REWIND_WAIT_MS = 5000,
-    MAX_BURIALS = 4,         /* rounds of dead letters for one batch */
+    WAIT_STEP_MS = 100,      /* between two questions to a coordinator */
     MAX_LINES_A_SECOND = 20, /* of dead letters in the log */
     FIRST_INPUTS = 256,
 };
@@ -29,7 +30,9 @@ enum {
 /* A report's token: batch number, position in the batch plus one, dead letter or not. */
 enum { TOKEN_INDEX_BITS = 24, TOKEN_DEAD = 1 };
 
-/* A partition that is ours. Offsets: -1 is none. */
+enum { NONE = -1 }; /* no such offset */
+
+/* A partition that is ours. */
 struct part {
     int32_t partition;
     int64_t next;          /* after the last finished record */
@@ -40,6 +43,8 @@ struct part {
     unsigned attempts; /* at the held record */
     int64_t due_ms;
     int64_t held_since_ms;
+    int64_t refused; /* offset of a record whose results the broker refuses */
+    struct err refused_why;
 };
 
 /* A record of the open batch, kept until it is delivered. */
@@ -69,6 +74,7 @@ struct runner {
     bool uncommitted;       /* delivered, but the offsets did not get through */
     bool rewind_due;        /* the batch was given up where no seek is possible */
     unsigned failures;      /* batches given up in a row */
+    size_t batch_limit;     /* of records; narrows around one that the broker refuses */
 
     struct err failure;   /* from a callback; ends the run */
     bool broker_lost;     /* and said so */
@@ -250,7 +256,8 @@ on_waiting(void *state)
 {
     struct runner *runner = state;
     status_turned(&runner->status);
-    tell_broker(runner, false);
+    tell_broker(runner, runner->delivery.ops->transactional &&
+                            producer_connected(runner->producer));
 }
 
 /* Due: the held record of a paused partition. NULL: none is. */
@@ -351,7 +358,7 @@ handle_one(struct runner *runner,
     return kind;
 }
 
-/* ERR_RETRY: the broker takes no more; the whole batch is to be given up. */
+/* ERR_RETRY or ERR_RECORD: not all of it is taken; the whole batch is to be given up. */
 static enum err_kind
 emit(struct runner *runner,
      const struct encoded *records,
@@ -535,34 +542,72 @@ take_in(struct runner *runner,
     if (runner->batch_number == 0 && runner->n_inputs == 1)
         log_event(LOG_DEBUG, "first record",
                   LOG_FIELDS(LOG_POSITION(in->topic, in->partition, in->offset)));
-    if (runner->n_inputs > 1)
+    if (runner->n_inputs == 1)
+        runner->batch_since_ms = clock_monotonic_ms();
+    return ERR_OK;
+}
+
+/* Whether the broker refused what this record gave when it was alone in a batch. */
+static bool
+was_refused(const struct part *part, const struct message *in, struct err *err)
+{
+    if (part->refused != in->offset)
+        return false;
+    *err = part->refused_why;
+    return true;
+}
+
+/* So that it is a dead letter when it comes again. */
+static void
+remember_refusal(struct runner *runner, const struct message *in, const struct err *why)
+{
+    struct part *part = find_part(runner, in->partition);
+    if (!part)
+        return;
+    part->refused = in->offset;
+    part->refused_why = *why;
+    part->refused_why.stage = "emit";
+}
+
+/* Derives and produces the last input of the batch. `*ret_choked`: not all was taken. */
+static enum err_kind
+derive_and_emit(struct runner *runner,
+                const struct part *part,
+                bool *ret_choked,
+                struct err *err)
+{
+    const struct encoded *records = NULL;
+    size_t n = 0;
+    size_t index = runner->n_inputs - 1;
+    const struct message *in = consumed_message(runner->inputs[index].consumed);
+    *ret_choked = false;
+    if (was_refused(part, in, err))
+        return err->kind;
+    if (handle_one(runner, in, &records, &n, err))
+        return err->kind;
+    if (!emit(runner, records, n, token_of(runner, index, 0), err))
         return ERR_OK;
-    runner->batch_since_ms = clock_monotonic_ms();
-    return runner->delivery.ops->begin(&runner->delivery, err);
+    *ret_choked = err->kind != ERR_FATAL;
+    if (err->kind == ERR_RECORD)
+        remember_refusal(runner, in, err);
+    return err->kind;
 }
 
 /* One record, from the poll into the batch, or to its partition's hold. */
 static enum err_kind
 work(struct runner *runner, struct consumed *consumed, struct err *err)
 {
-    const struct encoded *records = NULL;
-    size_t n = 0;
     struct part *part = find_part(runner, consumed_message(consumed)->partition);
     if (!part) { /* poll_batch() gives none of a partition that is not ours */
         consumed_free(consumed);
         return ERR_OK;
     }
     bool again = part->held == consumed;
+    bool choked = false;
     if (take_in(runner, part, consumed, err))
         return err->kind;
     size_t index = runner->n_inputs - 1;
-    bool choked = false;
-    enum err_kind kind =
-        handle_one(runner, consumed_message(consumed), &records, &n, err);
-    if (!kind) {
-        kind = emit(runner, records, n, token_of(runner, index, 0), err);
-        choked = kind == ERR_RETRY;
-    }
+    enum err_kind kind = derive_and_emit(runner, part, &choked, err);
     if (!choked)
         kind = settle(runner, part, kind, err);
     if (runner->n_inputs == index)
@@ -573,10 +618,52 @@ work(struct runner *runner, struct consumed *consumed, struct err *err)
                   LOG_FIELDS(LOG_INTEGER("partition", part->partition),
                              LOG_INTEGER("attempts", part->attempts + 1)));
     }
-    return kind == ERR_RETRY ? give_up_batch(runner, err) : kind;
+    return kind == ERR_RETRY || choked ? give_up_batch(runner, err) : kind;
 }
 
 /* --- the batch ---------------------------------------------------------------------- */
+
+static bool
+wait_for_coordinator(void *state)
+{
+    on_waiting(state);
+    watchdog_wait(WAIT_STEP_MS);
+    return !watchdog_stopping();
+}
+
+/* After an abort the group's word counts, not what we took to be committed. */
+static enum err_kind
+ask_restarts(struct runner *runner, struct topic_partition *to, struct err *err)
+{
+    const struct patience patience = {wait_for_coordinator, runner};
+    if (!runner->delivery.ops->transactional)
+        return ERR_OK;
+    if (consumer_committed(runner->consumer, to, runner->n_parts, &patience, err))
+        return err->kind;
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        struct part *part = &runner->parts[i];
+        if (to[i].offset >= 0)
+            part->committed = part->restart = to[i].offset;
+        to[i].offset = part->restart;
+    }
+    return ERR_OK;
+}
+
+static enum err_kind
+seek_parts(struct runner *runner, struct topic_partition *to, struct err *err)
+{
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        struct part *part = &runner->parts[i];
+        consumed_free(release(runner, part));
+        part->next = part->restart;
+        to[i] =
+            (struct topic_partition){topic_of(runner), part->partition, part->restart};
+    }
+    enum err_kind kind = ask_restarts(runner, to, err);
+    for (size_t i = 0; i < runner->n_parts && !kind; i++)
+        runner->parts[i].next = to[i].offset;
+    return kind ? kind : consumer_seek(runner->consumer, to, runner->n_parts, err);
+}
 
 /* Leaves the records of the batch to be read again, from the committed offsets. */
 static enum err_kind
@@ -585,59 +672,59 @@ rewind_parts(struct runner *runner, struct err *err)
     struct topic_partition *to = calloc(runner->n_parts + 1, sizeof *to);
     if (!to)
         return err_no_memory(err, "the offsets to go back to");
-    for (size_t i = 0; i < runner->n_parts; i++) {
-        struct part *part = &runner->parts[i];
-        consumed_free(release(runner, part));
-        part->next = part->restart;
-        to[i] =
-            (struct topic_partition){topic_of(runner), part->partition, part->restart};
-    }
-    enum err_kind kind = consumer_seek(runner->consumer, to, runner->n_parts, err);
+    enum err_kind kind = seek_parts(runner, to, err);
     free(to);
     runner->rewind_due = false;
-    if (kind != ERR_RETRY)
-        return kind;
+    if (kind != ERR_RETRY || watchdog_stopping())
+        return kind == ERR_RETRY ? ERR_OK : kind; /* nothing is read any more */
     struct err why = *err;
     return err_fatal(err, EXIT_TRY_AGAIN, "seek_failed", "%s; start the process again",
                      why.msg);
+}
+
+/*
+ * The broker refuses a whole request for one record in it. So the batch is halved until
+ * that record is alone; then it is known, and innocent ones never become dead letters.
+ */
+static void
+narrow_batch(struct runner *runner)
+{
+    for (size_t i = 0; i < runner->n_inputs; i++) {
+        const struct input *input = &runner->inputs[i];
+        if (!input->refused)
+            continue;
+        if (runner->n_inputs == 1)
+            remember_refusal(runner, consumed_message(input->consumed), input->refused);
+        runner->batch_limit = runner->n_inputs > 1 ? runner->n_inputs / 2 : 1;
+        return;
+    }
+}
+
+/* Wins back what narrowing cost, a doubling for each batch that goes through. */
+static void
+widen_batch(struct runner *runner)
+{
+    size_t most = (size_t)runner->settings.batch_records;
+    runner->batch_limit = runner->batch_limit < most / 2 ? runner->batch_limit * 2 : most;
 }
 
 static enum err_kind
 give_up_batch(struct runner *runner, struct err *err)
 {
     const struct backoff wait = {runner->settings.retry.first_ms, MAX_REWIND_WAIT_MS};
+    bool refused = err->kind == ERR_RECORD;
     log_event(LOG_WARNING, "batch given up, its records are read again",
               LOG_FIELDS(LOG_STR("code", err->code), LOG_STR("why", err->msg),
                          LOG_INTEGER("records", runner->n_inputs)));
+    narrow_batch(runner);
+    status_abort(&runner->status);
     if (runner->delivery.ops->abort(&runner->delivery, err) == ERR_FATAL)
         return err->kind;
     drop_inputs(runner);
-    watchdog_wait(
-        backoff_delay_ms(&wait, ++runner->failures + 1, backoff_random(&runner->random)));
+    if (!refused)
+        watchdog_wait(backoff_delay_ms(&wait, ++runner->failures + 1,
+                                       backoff_random(&runner->random)));
     return rewind_parts(runner, err);
-}
-
-/* The inputs whose results the broker refused, as dead letters. */
-static enum err_kind
-bury_refused(struct runner *runner, struct err *err)
-{
-    if (runner->failure.kind) {
-        *err = runner->failure;
-        return err->kind;
-    }
-    for (size_t i = 0; i < runner->n_inputs; i++) {
-        struct input *input = &runner->inputs[i];
-        if (!input->refused)
-            continue;
-        const struct message *in = consumed_message(input->consumed);
-        arena_reset(&runner->arena);
-        if (bury(runner, in, i, input->refused, err))
-            return err->kind;
-        status_record(&runner->status, in->partition, "dead");
-        free(input->refused);
-        input->refused = NULL;
-    }
-    return ERR_OK;
 }
 
 /* What is finished and not committed; `ret` has room for every part. */
@@ -666,26 +753,7 @@ mark_committed(struct runner *runner, const struct topic_partition *offsets, siz
     runner->failures = 0;
 }
 
-/* Delivers and commits, burying what the broker refuses on the way. */
-static enum err_kind
-deliver(struct runner *runner,
-        const struct topic_partition *offsets,
-        size_t n,
-        struct err *err)
-{
-    for (int round = 0; round < MAX_BURIALS; round++) {
-        enum err_kind kind =
-            runner->delivery.ops->commit(&runner->delivery, offsets, n, err);
-        if (kind != ERR_RECORD)
-            return kind;
-        if (bury_refused(runner, err))
-            return err->kind;
-    }
-    return err_fatal(err, EXIT_INTERNAL, "batch_refused",
-                     "the broker went on refusing records of one batch");
-}
-
-/* ERR_RETRY: the batch can't be delivered and must be given up. */
+/* ERR_RETRY or ERR_RECORD: the batch can't be delivered and must be given up. */
 static enum err_kind
 try_commit(struct runner *runner, struct err *err)
 {
@@ -694,9 +762,14 @@ try_commit(struct runner *runner, struct err *err)
         return err_no_memory(err, "the offsets of a batch");
     size_t n = offsets_to_commit(runner, offsets);
     int64_t since_ms = clock_monotonic_ms();
-    enum err_kind kind = deliver(runner, offsets, n, err);
+    enum err_kind kind = runner->delivery.ops->commit(&runner->delivery, offsets, n, err);
+    if (kind && runner->failure.kind) {
+        *err = runner->failure;
+        kind = err->kind;
+    }
     if (!kind) {
         mark_committed(runner, offsets, n);
+        widen_batch(runner);
         status_commit(&runner->status, clock_monotonic_ms() - since_ms);
         log_event(LOG_DEBUG, "batch committed",
                   LOG_FIELDS(LOG_INTEGER("records", runner->n_inputs)));
@@ -716,7 +789,7 @@ static enum err_kind
 commit_batch(struct runner *runner, struct err *err)
 {
     enum err_kind kind = try_commit(runner, err);
-    return kind == ERR_RETRY ? give_up_batch(runner, err) : kind;
+    return kind == ERR_RETRY || kind == ERR_RECORD ? give_up_batch(runner, err) : kind;
 }
 
 static bool
@@ -724,7 +797,7 @@ batch_is_due(const struct runner *runner)
 {
     if (runner->n_inputs == 0 && !runner->uncommitted)
         return false;
-    return runner->n_inputs >= (size_t)runner->settings.batch_records ||
+    return runner->n_inputs >= runner->batch_limit ||
            runner->batch_bytes >= (size_t)runner->settings.batch_bytes ||
            clock_monotonic_ms() - runner->batch_since_ms >=
                runner->settings.batch_time_ms;
@@ -751,6 +824,7 @@ on_assigned(void *state, const struct topic_partition *parts, size_t n)
             .next = parts[i].offset,
             .committed = parts[i].offset,
             .restart = parts[i].offset,
+            .refused = NONE,
         };
         log_event(LOG_INFO, "partition assigned",
                   LOG_FIELDS(
@@ -773,27 +847,45 @@ forget_part(struct runner *runner, int32_t partition)
     *part = runner->parts[--runner->n_parts];
 }
 
-/* Inside a callback nothing can be sought: the batch is given up after the poll. */
+/* Inside a callback nothing can be sought: the rest is read again after the poll. */
+static void
+drop_batch(struct runner *runner)
+{
+    struct err err = {0};
+    status_abort(&runner->status);
+    narrow_batch(runner);
+    if (runner->delivery.ops->abort(&runner->delivery, &err) == ERR_FATAL)
+        runner->failure = err;
+    drop_inputs(runner);
+    runner->rewind_due = true;
+}
+
+/* Past the bound the group has given the partitions away: a zombie must not go on. */
 static void
 commit_before_revoke(struct runner *runner)
 {
     struct err err = {0};
+    int64_t bound_ms = consumer_session_timeout_ms(runner->consumer) * 3 / 4;
+    watchdog_arm(WATCH_REVOKE, bound_ms, EXIT_TXN_DEADLINE,
+                 "the commit before partitions go to another member");
     enum err_kind kind = try_commit(runner, &err);
-    if (kind == ERR_RETRY) {
+    if (kind == ERR_RETRY || kind == ERR_RECORD) {
         log_err(LOG_WARNING, &err);
-        runner->delivery.ops->abort(&runner->delivery, &err);
-        drop_inputs(runner);
-        runner->rewind_due = true;
+        drop_batch(runner);
     } else if (kind) {
         runner->failure = err;
     }
+    watchdog_disarm(WATCH_REVOKE);
 }
 
 static void
 on_revoked(void *state, const struct topic_partition *parts, size_t n, bool lost)
 {
     struct runner *runner = state;
-    if (!lost && !runner->failure.kind && (runner->n_inputs > 0 || runner->uncommitted))
+    bool open = runner->n_inputs > 0 || runner->uncommitted;
+    if (open && lost)
+        drop_batch(runner);
+    else if (open && !runner->failure.kind)
         commit_before_revoke(runner);
     for (size_t i = 0; i < n; i++)
         forget_part(runner, parts[i].partition);
@@ -851,6 +943,45 @@ turn(struct runner *runner, struct err *err)
     return ERR_OK;
 }
 
+/* The embedded broker answers every transactional call and keeps none of it. */
+static enum err_kind
+check_broker(struct runner *runner, struct err *err)
+{
+    if (!runner->settings.refuse_embedded ||
+        !producer_on_mock(runner->producer, CLUSTER_TIMEOUT_MS))
+        return ERR_OK;
+    return err_fatal(err, EXIT_CONFIG, "delivery_unavailable",
+                     "the embedded broker has no transactions, so exactly-once would be "
+                     "an empty promise there: start with --delivery at-least-once (a "
+                     "record may then be seen twice after a crash, never lost), or use a "
+                     "real Kafka (ops/kafka-local start)");
+}
+
+/* First of all, so that a former process of our name is fenced before we read. */
+static enum err_kind
+open_delivery(struct runner *runner, struct err *err)
+{
+    const struct runner_settings *settings = &runner->settings;
+    runner->producer = settings->delivery->transactional
+                           ? producer_new_transactional(
+                                 settings->kafka, settings->kafka->client_id,
+                                 settings->transaction_timeout_ms, on_report, runner, err)
+                           : producer_new(settings->kafka, on_report, runner, err);
+    if (!runner->producer)
+        return err->kind;
+    runner->delivery = (struct delivery){
+        .ops = settings->delivery,
+        .producer = runner->producer,
+        .group = settings->dead.group,
+        .name = settings->kafka->client_id,
+        .waiting = on_waiting,
+        .state = runner,
+    };
+    if (settings->delivery->open(&runner->delivery, err))
+        return err->kind;
+    return settings->delivery->transactional ? check_broker(runner, err) : ERR_OK;
+}
+
 static enum err_kind
 open_clients(struct runner *runner, struct err *err)
 {
@@ -861,30 +992,24 @@ open_clients(struct runner *runner, struct err *err)
         .topic = settings->worker->input,
         .group_instance_id = settings->group_instance_id,
         .start = settings->start,
-        .events = {on_assigned, on_revoked, runner},
+        .read_committed = settings->delivery->transactional,
+        .events = {on_assigned, on_revoked, wait_for_coordinator, runner},
     };
-    runner->producer = producer_new(settings->kafka, on_report, runner, err);
-    if (!runner->producer)
+    runner->connected_ms = clock_monotonic_ms();
+    if (open_delivery(runner, err))
         return err->kind;
     runner->consumer = consumer_new(&consumer, err);
-    if (!runner->consumer)
-        return err->kind;
-    runner->connected_ms = clock_monotonic_ms();
-    runner->delivery = (struct delivery){
-        .ops = settings->delivery,
-        .producer = runner->producer,
-        .consumer = runner->consumer,
-        .waiting = on_waiting,
-        .state = runner,
-    };
-    return ERR_OK;
+    runner->delivery.consumer = runner->consumer;
+    return runner->consumer ? ERR_OK : err->kind;
 }
 
 /* The library may hang in here: the status to leave with is settled before. */
 static void
 close_clients(struct runner *runner, int status)
 {
-    watchdog_arm(CLOSE_TIMEOUT_MS, status, "leaving the group");
+    watchdog_arm(WATCH_CLOSE, CLOSE_TIMEOUT_MS, status, "leaving the group");
+    if (runner->producer)
+        runner->delivery.ops->close(&runner->delivery);
     drop_inputs(runner);
     for (size_t i = 0; i < runner->n_parts; i++) {
         consumed_free(runner->parts[i].held);
@@ -894,24 +1019,45 @@ close_clients(struct runner *runner, int status)
     producer_free(runner->producer);
     runner->consumer = NULL;
     runner->producer = NULL;
-    watchdog_disarm();
+    watchdog_disarm(WATCH_CLOSE);
+}
+
+/* What is open when the process is asked to stop: committed, or left to the next start.
+ */
+static enum err_kind
+finish_batch(struct runner *runner, struct err *err)
+{
+    if (runner->n_inputs == 0 && !runner->uncommitted)
+        return ERR_OK;
+    enum err_kind kind = try_commit(runner, err);
+    if (kind != ERR_RETRY && kind != ERR_RECORD)
+        return kind;
+    struct err why = *err;
+    if (!runner->delivery.ops->transactional)
+        return err_fatal(err, EXIT_TRY_AGAIN, why.code, "%s", why.msg);
+    log_event(LOG_WARNING, "the open batch was given up, the next start reads it again",
+              LOG_FIELDS(LOG_STR("code", why.code), LOG_STR("why", why.msg),
+                         LOG_INTEGER("records", runner->n_inputs)));
+    status_abort(&runner->status);
+    return runner->delivery.ops->abort(&runner->delivery, err);
 }
 
 enum err_kind
 runner_run(struct runner *runner, struct err *err)
 {
     enum err_kind kind = open_clients(runner, err);
+    bool opened = !kind;
     while (!kind && !watchdog_stopping())
         kind = turn(runner, err);
     atomic_store(&runner->status.stopping, true);
-    if (!kind && (runner->n_inputs > 0 || runner->uncommitted))
-        kind = try_commit(runner, err);
-    if (kind == ERR_RETRY) {
-        struct err why = *err;
-        kind = err_fatal(err, EXIT_TRY_AGAIN, why.code, "%s", why.msg);
-    }
+    if (!kind)
+        kind = finish_batch(runner, err);
+    else if (!opened && kind == ERR_RETRY)
+        kind = ERR_OK; /* asked to stop before anything was taken */
     if (kind)
         runner->failure = *err; /* nothing is committed on the way out */
+    else
+        *err = (struct err){0};
     close_clients(runner, kind ? err_exit_code(err) : EXIT_OK);
     return kind;
 }
@@ -928,6 +1074,7 @@ runner_new(const struct runner_settings *settings, struct err *err)
     }
     runner->settings = *settings;
     runner->random = (uint64_t)clock_now_us();
+    runner->batch_limit = (size_t)settings->batch_records;
     arena_init(&runner->arena, 0);
     enum err_kind kind =
         runner_status_init(&runner->status, settings->metrics, settings->worker->input,

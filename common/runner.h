@@ -21,6 +21,7 @@
 #include "metrics.h"
 #include "worker.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Borrowed for the runner's life. */
@@ -30,6 +31,8 @@ struct runner_settings {
     const struct kafka_settings *kafka;
     const struct schema_source *schemas; /* NULL without a registry */
     const struct delivery_ops *delivery;
+    int64_t transaction_timeout_ms; /* for a transactional delivery */
+    bool refuse_embedded;           /* ... which the embedded broker can't keep */
     struct dead_letter_source dead; /* its group is the consumer group */
     const char *group_instance_id;  /* NULL: a dynamic member */
     enum topic_start start;

@@ -79,6 +79,8 @@ runner_status_init(struct runner_status *status,
                       "End of the partition as last fetched; NaN while unknown.");
     status->commits =
         add_one(&to, METRIC_COUNTER, "heddle_commits_total", "Batches committed.");
+    status->aborts = add_one(&to, METRIC_COUNTER, "heddle_aborts_total",
+                             "Batches given up, whose records are read again.");
     status->commit_seconds = add_one(&to, METRIC_HISTOGRAM, "heddle_commit_seconds",
                                      "Time to deliver and commit a batch.");
     status->record_seconds = add_one(&to, METRIC_HISTOGRAM, "heddle_record_seconds",
@@ -142,6 +144,12 @@ status_dead(struct runner_status *status, const struct err *why)
 {
     const char *const values[] = {why->stage ? why->stage : "derive", why->code};
     series_add(metric_series(status->dead, values), 1);
+}
+
+void
+status_abort(struct runner_status *status)
+{
+    series_add(status->aborts, 1);
 }
 
 void

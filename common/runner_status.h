@@ -28,6 +28,7 @@ struct runner_status {
     struct metric *position; /* gauge: topic, partition; committed offset */
     struct metric *end;      /* gauge: topic, partition; end of the partition */
     struct series *commits;
+    struct series *aborts;
     struct series *commit_seconds;
     struct series *record_seconds;
     struct series *rebalances;
@@ -67,6 +68,7 @@ void status_idle(struct runner_status *status);
 void status_record(struct runner_status *status, int32_t partition, const char *outcome);
 void status_emitted(struct runner_status *status, const char *topic);
 void status_dead(struct runner_status *status, const struct err *why);
+void status_abort(struct runner_status *status);
 void status_commit(struct runner_status *status, int64_t took_ms);
 /* The record that is tried again for longest; NULL: none is. */
 void status_held(struct runner_status *status,

@@ -18,7 +18,11 @@
 #include "runner.h"
 #include "watchdog.h"
 
-enum { NAME_BYTES = 128, MAX_TOPICS = 32 };
+enum {
+    NAME_BYTES = 128,
+    MAX_TOPICS = 32,
+    TRANSACTION_MARGIN_MS = 45000, /* of a transaction above the time of a batch */
+};
 
 static struct questions {
     bool dry_run;
@@ -168,7 +172,7 @@ check_settings(struct process *process, struct err *err)
         process->topics[n] = process->worker->outputs[n];
     process->kafka = fleet_kafka_settings(fleet, process->call->options, NULL);
     process->kafka.topics = process->topics;
-    if (fleet_check_delivery(fleet, err) || fleet_check_brokers(&process->kafka, err))
+    if (fleet_check_brokers(&process->kafka, err))
         return err->kind;
     if (kafka_check_properties(&process->kafka, err))
         return err->kind;
@@ -176,6 +180,13 @@ check_settings(struct process *process, struct err *err)
     if (trouble)
         log_say(LOG_WARNING, trouble);
     return ERR_OK;
+}
+
+static const struct delivery_ops *
+delivery_of(const struct fleet_settings *fleet)
+{
+    return fleet->delivery == DELIVERY_EXACTLY_ONCE ? &delivery_exactly_once
+                                                    : &delivery_at_least_once;
 }
 
 static enum err_kind
@@ -192,7 +203,9 @@ open_runner(struct process *process, struct err *err)
         .worker_state = process->state,
         .kafka = &process->kafka,
         .schemas = process->context.schemas,
-        .delivery = &delivery_at_least_once,
+        .delivery = delivery_of(fleet),
+        .transaction_timeout_ms = fleet->batch_time_ms + TRANSACTION_MARGIN_MS,
+        .refuse_embedded = true,
         .dead = process->dead,
         .group_instance_id = fleet->static_member ? id : NULL,
         .start = fleet->start == START_LATEST ? TOPIC_FROM_END : TOPIC_FROM_START,
@@ -222,16 +235,18 @@ open_admin(struct process *process, struct err *err)
 static void
 say_start(const struct process *process)
 {
-    log_event(LOG_INFO, "started: each record at least once, twice after a crash",
-              LOG_FIELDS(LOG_STR("version", HEDDLE_VERSION),
-                         LOG_STR("delivery", delivery_at_least_once.name),
-                         LOG_STR("input", process->worker->input),
-                         LOG_STR("group", process->group),
-                         LOG_STR("instance", instance_id(process->instance)),
-                         LOG_STR("librdkafka", kafka_version()),
-                         LOG_STR("config_sha256", process->config_sha256),
-                         LOG_INTEGER("admin_port",
-                                     process->admin ? admin_port(process->admin) : 0)));
+    const struct delivery_ops *delivery = delivery_of(&process->call->fleet);
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    buf_addf(&text, "started: %s", delivery->promise);
+    log_event(
+        LOG_INFO, buf_text(&text),
+        LOG_FIELDS(
+            LOG_STR("version", HEDDLE_VERSION), LOG_STR("delivery", delivery->name),
+            LOG_STR("input", process->worker->input), LOG_STR("group", process->group),
+            LOG_STR("instance", instance_id(process->instance)),
+            LOG_STR("librdkafka", kafka_version()),
+            LOG_STR("config_sha256", process->config_sha256),
+            LOG_INTEGER("admin_port", process->admin ? admin_port(process->admin) : 0)));
 }
 
 static enum err_kind

@@ -240,18 +240,6 @@ refuses_a_state_folder_that_is_a_file(void **state)
 }
 
 static void
-refuses_to_fake_exactly_once(void **state)
-{
-    struct fixture *f = *state;
-
-    assert_int_equal(fleet_check_delivery(&f->settings, &f->err), ERR_FATAL);
-    assert_int_equal(f->err.exit_code, EXIT_CONFIG);
-    assert_string_equal(f->err.code, "delivery_unavailable");
-    f->settings.delivery = DELIVERY_AT_LEAST_ONCE;
-    assert_int_equal(fleet_check_delivery(&f->settings, &f->err), ERR_OK);
-}
-
-static void
 asks_for_brokers_unless_a_property_names_them(void **state)
 {
     struct fixture *f = *state;
@@ -280,7 +268,6 @@ main(void)
         TEST(makes_the_state_folder_with_its_parents),
         TEST(falls_back_to_the_home_folder),
         TEST(refuses_a_state_folder_that_is_a_file),
-        TEST(refuses_to_fake_exactly_once),
         TEST(asks_for_brokers_unless_a_property_names_them),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

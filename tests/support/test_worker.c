@@ -4,10 +4,13 @@
  * one warning whose key and subject are the event's workspace, and does as the workspace
  * says: "retry:N ..." fails N times, "never ..." always (final code claim_not_found),
  * "record ..." is refused, "fatal ..." ends the process, "big ..." gives a record above
- * its topic's limit after a small one, "hang ..." does not return.
+ * its topic's limit after a small one, "hang ..." does not return,
+ * "crash ..." kills the process. TEST_INPUT and TEST_OUTPUT in the environment name other
+ * topics than heddle.tunings and heddle.warnings.
  */
 #include "worker.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,6 +23,7 @@ static struct {
     struct serde *serde;
     struct provenance provenance;
     int attempts;
+    const char *output;
 } worker_state;
 
 static struct settings {
@@ -78,6 +82,8 @@ obey(struct slice text, struct err *err)
         return err_set(err, ERR_RECORD, "event_without_parts", "refused as asked");
     if (says(text, "fatal "))
         return err_fatal(err, EXIT_CONFIG, "asked_to_end", "ended as asked");
+    if (says(text, "crash "))
+        raise(SIGKILL);
     if (says(text, "hang ")) {
         fprintf(stderr, "hanging\n");
         for (;;)
@@ -99,7 +105,7 @@ emit(struct emits *out, struct slice key, size_t size, struct err *err)
     warning->message = (struct slice){text, size};
     warning->origin = (struct origin){SLICE(""), SLICE(""), SLICE(""), 0, SLICE("")};
     warning->provenance = worker_state.provenance;
-    return emits_add(out, TOPIC_WARNINGS, key, &warning_type, warning, 77, err);
+    return emits_add(out, worker_state.output, key, &warning_type, warning, 77, err);
 }
 
 static enum err_kind
@@ -118,15 +124,22 @@ on_record(void *state, const struct message *in, struct emits *out, struct err *
     return ERR_OK;
 }
 
-static const char *const outputs[] = {TOPIC_WARNINGS, NULL};
+static const char *
+topic_from(const char *variable, const char *topic)
+{
+    const char *other = getenv(variable);
+    return other ? other : topic;
+}
 
 int
 main(int argc, char **argv)
 {
+    worker_state.output = topic_from("TEST_OUTPUT", TOPIC_WARNINGS);
+    const char *const outputs[] = {worker_state.output, NULL};
     const struct worker worker = {
         .name = "test",
         .summary = "Does as its input says.",
-        .input = TOPIC_TUNINGS,
+        .input = topic_from("TEST_INPUT", TOPIC_TUNINGS),
         .input_type = &tuning_event_type,
         .outputs = outputs,
         .options = test_options,

@@ -14,11 +14,7 @@
 #include "log.h"
 #include "topics.h"
 
-enum {
-    TEXT_BYTES = 512,
-    /* Versions as rd_kafka_version() has them: 0xMMmmrrxx. */
-    SCRAM_FIXED_IN = 0x020601ff,
-};
+enum { TEXT_BYTES = 512 };
 
 /* Well below the smallest topic's maximum, as the library's own default. */
 static const struct kafka_property common_defaults[] = {
@@ -132,7 +128,7 @@ permission_denied(struct err *err,
 {
     bool login = answer == RD_KAFKA_RESP_ERR__AUTHENTICATION ||
                  answer == RD_KAFKA_RESP_ERR_SASL_AUTHENTICATION_FAILED;
-    bool old_scram = login && rd_kafka_version() < SCRAM_FIXED_IN;
+    bool old_scram = login && kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_SCRAM);
     return err_fatal(
         err, EXIT_PERMISSION, "permission_denied", "%s: %s; %s%s", what, text,
         login ? "check sasl.mechanism, sasl.username and sasl.password"
@@ -342,7 +338,7 @@ kafka_known_trouble(const struct kafka_settings *settings)
     if (!mechanism)
         mechanism = kafka_property(settings, "sasl.mechanisms");
     if (mechanism && strncmp(mechanism, "SCRAM", 5) == 0 &&
-        rd_kafka_version() < SCRAM_FIXED_IN)
+        kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_SCRAM))
         return "SCRAM logins are refused by Kafka 4 with librdkafka before 2.6.1; use "
                "another sasl.mechanism or a newer library";
     return NULL;
@@ -376,7 +372,10 @@ kafka_client_open(struct kafka_client *client,
                   struct err *err)
 {
     CLEANUP(conf_destroyp) rd_kafka_conf_t *conf = rd_kafka_conf_new();
-    if (set_all(conf, common_defaults, err) ||
+    struct kafka_property tuning[KAFKA_TUNING_MAX];
+    kafka_tuning(rd_kafka_version(),
+                 type == RD_KAFKA_CONSUMER ? KAFKA_CONSUMES : KAFKA_OTHER_ROLE, tuning);
+    if (set_all(conf, common_defaults, err) || set_all(conf, tuning, err) ||
         set_size_limits(conf, settings->topics, err) || set_all(conf, defaults, err) ||
         set_given(conf, settings, err) || set_all(conf, owned, err))
         return ERR_FATAL;

@@ -10,12 +10,7 @@
 #include <librdkafka/rdkafka.h>
 
 #include "kafka.h"
-
-/* A property and the value we give it. */
-struct kafka_property {
-    const char *name;
-    const char *value;
-};
+#include "kafka_tuning.h"
 
 /* What the library's callbacks may touch; first member of producer, consumer, reader. */
 struct kafka_client {
@@ -27,7 +22,7 @@ struct kafka_client {
 enum { KAFKA_MAX_PARTITIONS = 10000, KAFKA_NUMBER_BYTES = 24 };
 
 /*
- * Makes the client: common defaults, `defaults`, the properties of `settings`, `owned`
+ * Makes the client: common defaults, those of the library's version, `defaults`, the properties of `settings`, `owned`
  * (each ends with a NULL name, may be NULL). ERR_FATAL EXIT_CONFIG "kafka_property".
  */
 enum err_kind kafka_client_open(struct kafka_client *client,

@@ -14,12 +14,10 @@ enum {
     COMMITTED_TIMEOUT_MS = 1000,
     COMMIT_TIMEOUT_MS = 4000, /* below any session timeout: commits happen on revoke */
     NO_COMMIT = -1,
-    CLOSE_FIXED_IN = 0x020400ff, /* as rd_kafka_version() has it */
 };
 
 static const struct kafka_property defaults[] = {
     {"partition.assignment.strategy", "cooperative-sticky"},
-    {"queued.max.messages.kbytes", "32768"},
     {NULL, NULL},
 };
 
@@ -284,7 +282,8 @@ consumer_new(const struct consumer_settings *settings, struct err *err)
 static bool
 may_close(const struct consumer *consumer)
 {
-    return consumer->joined || rd_kafka_version() >= CLOSE_FIXED_IN;
+    return consumer->joined ||
+           !kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_EARLY_CLOSE);
 }
 
 void

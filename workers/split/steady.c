@@ -203,7 +203,7 @@ choose(struct window region,
     bool with_prefill = any_with_prefill(region, num_steps, is_prefill);
     struct window window = first_candidate(region, num_steps);
     struct window best = window;
-    double best_gap = INFINITY;
+    double best_gap = HUGE_VAL;
     struct mean best_mean = {0, 1};
     do {
         if (with_prefill && count_set(is_prefill, window) == 0)

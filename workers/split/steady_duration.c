@@ -74,7 +74,7 @@ steady_by_duration(const int64_t *durs_ns, size_t n, uint64_t num_steps)
     size_t width = wanted < n ? (size_t)wanted : n;
     size_t best = 0;
     uint128 best_sum = 0;
-    double least = INFINITY; /* while none passes */
+    double least = HUGE_VAL; /* while none passes */
     double best_spread = 0;
     for (size_t i = 0; i < n; i++) {
         sums_add(&sums, durs_ns[i]);

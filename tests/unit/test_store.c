@@ -457,7 +457,7 @@ grows_the_file_up_to_its_ceiling(void **state)
     memset(large, 'x', sizeof large - 1);
 
     for (int i = 0; i < 9; i++) {
-        char key[8];
+        char key[16];
         snprintf(key, sizeof key, "%d#1", i);
         put(store, key, large);
         commit(store, i);

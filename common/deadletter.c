@@ -128,28 +128,26 @@ keep_original(struct builder *to, const struct message *in, bool connect_names)
 static void
 add_origin(struct builder *to, const struct message *in)
 {
-    add_text(to, DEAD_HEADER_PREFIX "origin.topic", slice_of(in->topic));
-    add_number(to, DEAD_HEADER_PREFIX "origin.partition", in->partition);
-    add_number(to, DEAD_HEADER_PREFIX "origin.offset", in->offset);
-    add_number(to, DEAD_HEADER_PREFIX "origin.timestamp", in->timestamp_ms);
+    add_text(to, DEAD_ORIGIN_TOPIC, slice_of(in->topic));
+    add_number(to, DEAD_ORIGIN_PARTITION, in->partition);
+    add_number(to, DEAD_ORIGIN_OFFSET, in->offset);
+    add_number(to, DEAD_ORIGIN_TIMESTAMP, in->timestamp_ms);
 }
 
 static void
 add_source(struct builder *to, const struct dead_letter_source *source)
 {
-    add_text(to, DEAD_HEADER_PREFIX "group", slice_of(source->group));
-    add_text(to, DEAD_HEADER_PREFIX "worker", slice_of(source->worker));
-    add_text(to, DEAD_HEADER_PREFIX "worker.version", slice_of(source->version));
+    add_text(to, DEAD_GROUP, slice_of(source->group));
+    add_text(to, DEAD_WORKER, slice_of(source->worker));
+    add_text(to, DEAD_WORKER_VERSION, slice_of(source->version));
 }
 
 static void
 add_reason(struct builder *to, const struct err *why)
 {
-    add_text(to, DEAD_HEADER_PREFIX "stage",
-             slice_of(why->stage ? why->stage : "derive"));
-    add_text(to, DEAD_HEADER_PREFIX "code", slice_of(why->code));
-    add(to, DEAD_HEADER_PREFIX "message",
-        clean_text(to, slice_of(why->msg), DEAD_MESSAGE_BYTES));
+    add_text(to, DEAD_STAGE, slice_of(why->stage ? why->stage : "derive"));
+    add_text(to, DEAD_CODE, slice_of(why->code));
+    add(to, DEAD_MESSAGE, clean_text(to, slice_of(why->msg), DEAD_MESSAGE_BYTES));
 }
 
 static bool
@@ -166,18 +164,16 @@ is_number(struct slice text)
 static void
 add_history(struct builder *to, const struct message *in, int64_t now_ms)
 {
-    const char *attempt_name = DEAD_HEADER_PREFIX "attempt";
-    const char *first_name = DEAD_HEADER_PREFIX "first_failed_at";
-    struct slice attempt = header_last(in->headers, in->n_headers, attempt_name);
-    struct slice first = header_last(in->headers, in->n_headers, first_name);
+    struct slice attempt = header_last(in->headers, in->n_headers, DEAD_ATTEMPT);
+    struct slice first = header_last(in->headers, in->n_headers, DEAD_FIRST_FAILED_AT);
     if (is_number(attempt))
-        add_text(to, attempt_name, attempt);
+        add_text(to, DEAD_ATTEMPT, attempt);
     else
-        add_number(to, attempt_name, 1);
+        add_number(to, DEAD_ATTEMPT, 1);
     if (is_number(first))
-        add_text(to, first_name, first);
+        add_text(to, DEAD_FIRST_FAILED_AT, first);
     else
-        add_number(to, first_name, now_ms);
+        add_number(to, DEAD_FIRST_FAILED_AT, now_ms);
 }
 
 static void
@@ -187,16 +183,16 @@ add_value_facts(struct builder *to, const struct message *in)
     char text[DIGEST_HEX];
     if (frame_read(in->value, &frame, NULL) == ERR_OK) {
         if (frame.kind == FRAME_CONFLUENT) {
-            add_number(to, DEAD_HEADER_PREFIX "schema.id", frame.schema_id);
+            add_number(to, DEAD_SCHEMA_ID, frame.schema_id);
         } else {
             snprintf(text, sizeof text, "%016" PRIx64, frame.fingerprint);
-            add_text(to, DEAD_HEADER_PREFIX "schema.fingerprint", slice_of(text));
+            add_text(to, DEAD_SCHEMA_FINGERPRINT, slice_of(text));
         }
     }
     if (!in->value.data)
         return; /* no value, no digest */
     digest_hex(in->value, text);
-    add_text(to, DEAD_HEADER_PREFIX "src", slice_of(text));
+    add_text(to, DEAD_SRC, slice_of(text));
 }
 
 static void
@@ -240,6 +236,64 @@ dead_letter_headers(const struct dead_letter_source *source,
         add_connect(&to, source, in, why);
     if (to.failed)
         return err_no_memory(err, "the headers of a dead letter");
+    *ret_headers = to.items;
+    *ret_n = to.n;
+    return ERR_OK;
+}
+
+/* The number in a header's last value; `fallback` when there is none that fits. */
+static int64_t
+number_of(const struct message *in, const char *name, int64_t fallback)
+{
+    struct slice text = header_last(in->headers, in->n_headers, name);
+    int64_t number = 0;
+    if (!is_number(text))
+        return fallback;
+    for (size_t i = 0; i < text.len; i++)
+        if (__builtin_mul_overflow(number, 10, &number) ||
+            __builtin_add_overflow(number, text.data[i] - '0', &number))
+            return fallback;
+    return number;
+}
+
+bool
+dead_letter_read(const struct message *in, struct dead_letter *ret_letter)
+{
+    int64_t attempt = number_of(in, DEAD_ATTEMPT, 1);
+    *ret_letter = (struct dead_letter){
+        .code = header_last(in->headers, in->n_headers, DEAD_CODE),
+        .stage = header_last(in->headers, in->n_headers, DEAD_STAGE),
+        .worker = header_last(in->headers, in->n_headers, DEAD_WORKER),
+        .src = header_last(in->headers, in->n_headers, DEAD_SRC),
+        .origin_topic = header_last(in->headers, in->n_headers, DEAD_ORIGIN_TOPIC),
+        .origin_partition = number_of(in, DEAD_ORIGIN_PARTITION, -1),
+        .origin_offset = number_of(in, DEAD_ORIGIN_OFFSET, -1),
+        .first_failed_at_ms = number_of(in, DEAD_FIRST_FAILED_AT, -1),
+        .attempt = attempt > 0 ? attempt : 1,
+    };
+    return ret_letter->code.len > 0 && ret_letter->origin_topic.len > 0;
+}
+
+enum err_kind
+dead_letter_requeue_headers(const struct message *in,
+                            struct arena *arena,
+                            const struct header **ret_headers,
+                            size_t *ret_n,
+                            struct err *err)
+{
+    struct dead_letter letter;
+    struct builder to = {.arena = arena};
+    to.items = arena_calloc(arena, in->n_headers + MAX_ADDED, sizeof *to.items);
+    if (!to.items)
+        return err_no_memory(err, "the headers of a record");
+    dead_letter_read(in, &letter);
+    keep_original(&to, in, true);
+    add_number(&to, DEAD_ATTEMPT,
+               letter.attempt < INT64_MAX ? letter.attempt + 1 : letter.attempt);
+    if (letter.first_failed_at_ms >= 0)
+        add_number(&to, DEAD_FIRST_FAILED_AT, letter.first_failed_at_ms);
+    if (to.failed)
+        return err_no_memory(err, "the headers of a record");
     *ret_headers = to.items;
     *ret_n = to.n;
     return ERR_OK;

@@ -221,6 +221,126 @@ writes_the_names_of_connect_besides(void **state)
     assert_int_equal(count(&letter, "__connect.errors.offset"), 1);
 }
 
+static struct letter
+requeue(const struct message *in, struct arena *arena)
+{
+    struct letter letter = {0};
+    struct err err;
+    assert_int_equal(
+        dead_letter_requeue_headers(in, arena, &letter.headers, &letter.n, &err), ERR_OK);
+    return letter;
+}
+
+static void
+reads_what_it_wrote(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct message in = {
+        .topic = "heddle.tunings", .partition = 3, .offset = 42, .value = SLICE("abc")};
+    struct err why = failure("magic_unknown", "first byte is 61");
+    struct letter letter = make(&source, &in, &why, &arena);
+    struct dead_letter facts;
+    in.headers = letter.headers;
+    in.n_headers = letter.n;
+
+    assert_true(dead_letter_read(&in, &facts));
+
+    assert_true(slice_is(facts.code, "magic_unknown"));
+    assert_true(slice_is(facts.stage, "decode"));
+    assert_true(slice_is(facts.worker, "audit"));
+    assert_true(slice_is(facts.origin_topic, "heddle.tunings"));
+    assert_int_equal(facts.origin_partition, 3);
+    assert_int_equal(facts.origin_offset, 42);
+    assert_int_equal(facts.attempt, 1);
+    assert_int_equal(facts.first_failed_at_ms, 1234);
+}
+
+static void
+knows_a_record_that_is_no_dead_letter(void **state)
+{
+    (void)state;
+    const struct header odd[] = {
+        {SLICE("heddle.dead.code"), SLICE("value_null")},
+        {SLICE("heddle.dead.attempt"), SLICE("99999999999999999999")},
+        {SLICE("heddle.dead.origin.offset"), SLICE("-5")},
+        {SLICE("heddle.dead.first_failed_at"), {NULL, 0}},
+    };
+    struct message bare = {.topic = "heddle.dead"};
+    struct message without_origin = {
+        .topic = "heddle.dead", .headers = odd, .n_headers = 4};
+    struct dead_letter facts;
+
+    assert_false(dead_letter_read(&bare, &facts));
+    assert_null(facts.code.data);
+    assert_false(dead_letter_read(&without_origin, &facts));
+    assert_int_equal(facts.attempt, 1);
+    assert_int_equal(facts.origin_offset, -1);
+    assert_int_equal(facts.first_failed_at_ms, -1);
+}
+
+static void
+goes_back_with_its_own_headers_and_the_next_attempt(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct dead_letter_source connect = source;
+    connect.connect_names = true;
+    const struct header own[] = {{SLICE("traceparent"), SLICE("00-1")},
+                                 {SLICE("bytes"), SLICE("\xff\0\x01")},
+                                 {SLICE("traceparent"), {NULL, 0}}};
+    struct message in = {.topic = "t", .headers = own, .n_headers = 3};
+    struct err why = failure("value_null", "none");
+    struct letter letter = make(&connect, &in, &why, &arena);
+    in.headers = letter.headers;
+    in.n_headers = letter.n;
+
+    struct letter back = requeue(&in, &arena);
+
+    assert_int_equal(back.n, 5);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(slice_equal(back.headers[i].name, own[i].name));
+        assert_true(slice_equal(back.headers[i].value, own[i].value));
+        assert_true(!back.headers[i].value.data == !own[i].value.data);
+    }
+    assert_header(&back, "heddle.dead.attempt", "2");
+    assert_header(&back, "heddle.dead.first_failed_at", "1234");
+}
+
+/* conventions.md 3, row 20: below 512 bytes in all. */
+static void
+fifty_requeues_grow_a_record_by_less_than_512_bytes(void **state)
+{
+    (void)state;
+    enum { TIMES = 50, GROWTH_BYTES = 512 };
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct dead_letter_source connect = source;
+    connect.connect_names = true;
+    const struct header own[] = {{SLICE("traceparent"), SLICE("00-1")}};
+    struct message in = {
+        .topic = "t", .value = SLICE("abc"), .headers = own, .n_headers = 1};
+    struct err why = failure("result_empty", "no bytes");
+    struct letter letter = make(&connect, &in, &why, &arena);
+    size_t dead_once = headers_size(letter.headers, letter.n);
+    size_t own_size = headers_size(own, 1);
+    struct letter back = {0};
+
+    for (int i = 0; i < TIMES; i++) {
+        in.headers = letter.headers;
+        in.n_headers = letter.n;
+        back = requeue(&in, &arena);
+        in.headers = back.headers;
+        in.n_headers = back.n;
+        letter = make(&connect, &in, &why, &arena);
+    }
+
+    assert_header(&letter, "heddle.dead.attempt", "51");
+    assert_header(&letter, "heddle.dead.first_failed_at", "1234");
+    assert_true(headers_size(letter.headers, letter.n) < dead_once + GROWTH_BYTES);
+    assert_true(headers_size(back.headers, back.n) < own_size + GROWTH_BYTES);
+    assert_int_equal(count(&letter, "traceparent"), 1);
+}
+
 int
 main(void)
 {
@@ -233,6 +353,10 @@ main(void)
         cmocka_unit_test(ignores_an_attempt_that_is_no_number),
         cmocka_unit_test(cuts_texts_at_whole_characters),
         cmocka_unit_test(writes_the_names_of_connect_besides),
+        cmocka_unit_test(reads_what_it_wrote),
+        cmocka_unit_test(knows_a_record_that_is_no_dead_letter),
+        cmocka_unit_test(goes_back_with_its_own_headers_and_the_next_attempt),
+        cmocka_unit_test(fifty_requeues_grow_a_record_by_less_than_512_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "audit_row.h"
 #include "catalog.h"
 #include "cleanup.h"
+#include "deadletter.h"
 #include "kafka.h"
 #include "serde.h"
 #include "tap_line.h"
@@ -141,11 +142,7 @@ code_of(const struct tap *tap,
         return slice_of(bad->code);
     if (in->value.data && tap->serde && strcmp(in->topic, TOPIC_WARNINGS) == 0)
         return value->warning.code;
-    struct slice code = {0};
-    for (size_t i = 0; i < in->n_headers; i++)
-        if (slice_is(in->headers[i].name, "heddle.dead.code"))
-            code = in->headers[i].value;
-    return code;
+    return header_last(in->headers, in->n_headers, DEAD_CODE);
 }
 
 /* Patterns of one name are alternatives; what is named must fit. */

@@ -124,6 +124,9 @@ struct topic_reader;
 
 enum topic_start { TOPIC_FROM_START, TOPIC_FROM_END };
 
+/* Headers of a record that a reader gives at most; further ones are left out. */
+enum { TOPIC_READER_HEADERS = 256 };
+
 /*
  * Assigns every partition of `topic` and takes the end offsets once (high watermark; on a
  * real Kafka the last stable offset). ERR_FATAL EXIT_UNREACHABLE "broker_unreachable",
@@ -134,6 +137,16 @@ struct topic_reader *topic_reader_new(const struct kafka_settings *settings,
                                       enum topic_start start,
                                       int timeout_ms,
                                       struct err *err);
+/* Where a partition is to be read from. */
+typedef int64_t topic_from_fn(void *state, int32_t partition);
+/* As above from the start, but each partition begins at `from` when that lies between its
+ * log start and its end. */
+struct topic_reader *topic_reader_new_from(const struct kafka_settings *settings,
+                                           const char *topic,
+                                           topic_from_fn *from,
+                                           void *state,
+                                           int timeout_ms,
+                                           struct err *err);
 void topic_reader_free(struct topic_reader *reader);
 /*
  * Next record, valid until the next call; NULL: none within `timeout_ms`, or (with

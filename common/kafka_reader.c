@@ -8,7 +8,7 @@
 
 #include "clock.h"
 
-enum { DOWN_LIMIT_MS = 30000, MAX_HEADERS = 256 };
+enum { DOWN_LIMIT_MS = 30000 };
 
 static const struct kafka_property owned[] = {
     {"group.id", "heddle-reader"}, /* asked for by the library; nothing is committed */
@@ -33,7 +33,7 @@ struct topic_reader {
     int64_t down_since_ms;
     rd_kafka_message_t *current;
     struct message message;
-    struct header headers[MAX_HEADERS];
+    struct header headers[TOPIC_READER_HEADERS];
 };
 
 static enum err_kind
@@ -59,14 +59,33 @@ take_ranges(struct topic_reader *reader,
                         &reader->stuck, err);
 }
 
+/* Where reading begins. */
+struct beginning {
+    enum topic_start start;
+    topic_from_fn *from; /* NULL: at the start or end */
+    void *state;
+};
+
+static int64_t
+first_offset(const struct beginning *beginning, const struct partition_range *range)
+{
+    if (beginning->start == TOPIC_FROM_END)
+        return range->end;
+    int64_t from =
+        beginning->from ? beginning->from(beginning->state, range->partition) : 0;
+    if (from < range->start)
+        return range->start;
+    return from < range->end ? from : range->end;
+}
+
 static enum err_kind
-assign(struct topic_reader *reader, enum topic_start start, struct err *err)
+assign(struct topic_reader *reader, const struct beginning *beginning, struct err *err)
 {
     rd_kafka_topic_partition_list_t *list =
         rd_kafka_topic_partition_list_new(reader->n_partitions);
     for (int32_t p = 0; p < reader->n_partitions; p++) {
         const struct partition_range *range = &reader->ranges[p];
-        int64_t from = start == TOPIC_FROM_START ? range->start : range->end;
+        int64_t from = first_offset(beginning, range);
         rd_kafka_topic_partition_list_add(list, reader->topic, p)->offset = from;
         reader->finished[p] = from >= range->end;
         reader->n_open += !reader->finished[p];
@@ -82,7 +101,7 @@ assign(struct topic_reader *reader, enum topic_start start, struct err *err)
 static enum err_kind
 open_reader(struct topic_reader *reader,
             const struct kafka_settings *settings,
-            enum topic_start start,
+            const struct beginning *beginning,
             int timeout_ms,
             struct err *err)
 {
@@ -94,7 +113,26 @@ open_reader(struct topic_reader *reader,
     rd_kafka_poll_set_consumer(reader->client.rk);
     if (take_ranges(reader, settings, timeout_ms, err))
         return err->kind;
-    return assign(reader, start, err);
+    return assign(reader, beginning, err);
+}
+
+static struct topic_reader *
+new_reader(const struct kafka_settings *settings,
+           const char *topic,
+           const struct beginning *beginning,
+           int timeout_ms,
+           struct err *err)
+{
+    struct topic_reader *reader = calloc(1, sizeof *reader);
+    if (!reader) {
+        err_no_memory(err, "a topic reader");
+        return NULL;
+    }
+    reader->topic = strdup(topic);
+    if (open_reader(reader, settings, beginning, timeout_ms, err) == ERR_OK)
+        return reader;
+    topic_reader_free(reader);
+    return NULL;
 }
 
 struct topic_reader *
@@ -104,16 +142,20 @@ topic_reader_new(const struct kafka_settings *settings,
                  int timeout_ms,
                  struct err *err)
 {
-    struct topic_reader *reader = calloc(1, sizeof *reader);
-    if (!reader) {
-        err_no_memory(err, "a topic reader");
-        return NULL;
-    }
-    reader->topic = strdup(topic);
-    if (open_reader(reader, settings, start, timeout_ms, err) == ERR_OK)
-        return reader;
-    topic_reader_free(reader);
-    return NULL;
+    struct beginning beginning = {.start = start};
+    return new_reader(settings, topic, &beginning, timeout_ms, err);
+}
+
+struct topic_reader *
+topic_reader_new_from(const struct kafka_settings *settings,
+                      const char *topic,
+                      topic_from_fn *from,
+                      void *state,
+                      int timeout_ms,
+                      struct err *err)
+{
+    struct beginning beginning = {TOPIC_FROM_START, from, state};
+    return new_reader(settings, topic, &beginning, timeout_ms, err);
 }
 
 static void
@@ -200,7 +242,8 @@ give(struct topic_reader *reader, rd_kafka_message_t *record)
     reader->current = record;
     kafka_message_fill(record, reader->topic, &reader->message);
     reader->message.headers = reader->headers;
-    reader->message.n_headers = kafka_headers(record, reader->headers, MAX_HEADERS);
+    reader->message.n_headers =
+        kafka_headers(record, reader->headers, TOPIC_READER_HEADERS);
     if (record->offset + 1 >= reader->ranges[record->partition].end)
         finish(reader, record->partition);
     return &reader->message;

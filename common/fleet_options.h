@@ -36,6 +36,7 @@ struct fleet_settings {
     int64_t retry_max_ms;
     int64_t retry_attempts; /* then dead-lettered; 0: no end */
     int64_t dead_headers;   /* enum fleet_dead_headers */
+    int64_t dead_max_attempts;
     struct option_list claim_roots;
     struct {
         const char *registry; /* URL; NULL: single-object encoding, no registry */

@@ -83,7 +83,7 @@ add_setting(struct options *options,
     if (!setting->name || !setting->flag || !setting->long_flag ||
         (!cli_only && !setting->variable))
         return err_no_memory(err, "the settings");
-    if (table->no_flags && !cli_only)
+    if ((table->no_flags && !cli_only) || row->traits & OPTION_NO_FLAG)
         setting->flag = setting->long_flag = NULL;
     options->n_settings++;
     return set_default(options, setting, err);

@@ -57,6 +57,7 @@ enum option_trait {
     OPTION_DERIVE = 1 << 1,    /* read by derive: part of config_sha256 */
     OPTION_CLI_ONLY = 1 << 2,  /* a flag only: no key in the file, no variable */
     OPTION_LONG_FLAG = 1 << 3, /* the flag carries its section: --claim-roots */
+    OPTION_NO_FLAG = 1 << 4,   /* a key and a variable only */
 };
 
 struct option {

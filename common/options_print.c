@@ -160,6 +160,8 @@ options_manual(const struct option *rows, size_t n_rows, struct buf *out)
 {
     buf_add_str(out, ".Bl -tag -width Ds\n");
     for (size_t i = 0; i < n_rows; i++) {
+        if (rows[i].traits & OPTION_NO_FLAG)
+            continue;
         add_manual_flag(out, &rows[i]);
         add_manual_text(out, rows[i].help);
         if (rows[i].value && rows[i].type != OPTION_FLAG) {

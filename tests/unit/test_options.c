@@ -539,6 +539,41 @@ takes_no_flag_of_a_table_that_has_none(void **state)
     options_free(options);
 }
 
+static void
+takes_no_flag_of_a_row_that_has_none(void **state)
+{
+    (void)state;
+    static int64_t number;
+    static const struct option rows[] = {
+        {.section = "dead",
+         .name = "cap",
+         .type = OPTION_INT,
+         .value = "5",
+         .traits = OPTION_NO_FLAG,
+         .help = "A cap."},
+    };
+    struct option_table table = OPTION_TABLE(rows, &number);
+    struct err err = {0};
+    char program[] = "heddle dead";
+    char flag[] = "--cap=6";
+    char *argv[] = {program, flag, NULL};
+    char *environment[] = {(char[]){"HEDDLE_DEAD_CAP=7"}, NULL};
+    char *rest[2];
+    int n_rest = 0;
+    struct options *options = options_new(&table, 1, NULL, NULL, &err);
+    CLEANUP(buf_done) struct buf manual = BUF_INIT;
+    assert_non_null(options);
+
+    assert_int_equal(options_set_arguments(options, 2, argv, rest, &n_rest, &err),
+                     ERR_FATAL);
+    assert_int_equal(options_set_environment(options, environment, &err), ERR_OK);
+    options_manual(rows, 1, &manual);
+
+    assert_int_equal(number, 7);
+    assert_null(strstr(buf_text(&manual), "cap"));
+    options_free(options);
+}
+
 int
 main(void)
 {
@@ -564,6 +599,7 @@ main(void)
         cmocka_unit_test(refuses_tables_that_are_wrong_in_themselves),
         cmocka_unit_test(finds_the_nearest_name),
         cmocka_unit_test(takes_no_flag_of_a_table_that_has_none),
+        cmocka_unit_test(takes_no_flag_of_a_row_that_has_none),
     };
     return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -7,8 +7,8 @@
 #include "line_form.h"
 #include "text.h"
 
-static void
-add_base64(struct buf *out, struct slice bytes)
+void
+tap_base64(struct buf *out, struct slice bytes)
 {
     static const char digits[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -24,8 +24,8 @@ add_base64(struct buf *out, struct slice bytes)
     }
 }
 
-static void
-add_bytes(struct buf *out, struct slice bytes)
+void
+tap_bytes(struct buf *out, struct slice bytes)
 {
     if (!bytes.data) {
         buf_add_str(out, "null");
@@ -36,7 +36,7 @@ add_bytes(struct buf *out, struct slice bytes)
         return;
     }
     buf_add_str(out, "{\"base64\": \"");
-    add_base64(out, bytes);
+    tap_base64(out, bytes);
     buf_add_str(out, "\"}");
 }
 
@@ -60,7 +60,7 @@ add_headers(struct buf *out, const struct message *in)
         buf_add_str(out, between);
         line_form_string(out, in->headers[i].name);
         buf_add_str(out, ": ");
-        add_bytes(out, in->headers[i].value);
+        tap_bytes(out, in->headers[i].value);
         between = ", ";
     }
     buf_add_byte(out, '}');
@@ -88,14 +88,14 @@ tap_line(const struct message *in,
              ", \"partition\": %" PRId32 ", \"offset\": %" PRId64
              ", \"timestamp\": %" PRId64 ", \"key\": ",
              in->partition, in->offset, in->timestamp_ms);
-    add_bytes(out, in->key);
+    tap_bytes(out, in->key);
     buf_add_str(out, ", \"headers\": ");
     add_headers(out, in);
     buf_add_str(out, ", \"value\": ");
     if (value.data)
         buf_add_slice(out, value);
     else
-        add_bytes(out, in->value);
+        tap_bytes(out, in->value);
     if (bad)
         add_error(out, bad);
     buf_add_str(out, "}\n");

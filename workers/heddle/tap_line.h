@@ -19,3 +19,7 @@ void tap_line(const struct message *in,
               struct slice value,
               const struct err *bad,
               struct buf *out);
+/* Appends bytes as JSON: null, text when they are UTF-8, else {"base64": "..."}. */
+void tap_bytes(struct buf *out, struct slice bytes);
+/* Appends the base64 text of the bytes. */
+void tap_base64(struct buf *out, struct slice bytes);

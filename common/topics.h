@@ -22,6 +22,10 @@ struct topic {
 #define TOPIC_TUNINGS       "heddle.tunings"
 #define TOPIC_AUDIT_TUNINGS "heddle.audit.tunings"
 #define TOPIC_STATE_AUDIT   "heddle.state.audit"
+#define TOPIC_TRACES        "heddle.traces"
+#define TOPIC_SPLITS        "heddle.splits"
+#define TOPIC_AUDIT_SPLITS  "heddle.audit.splits"
+#define TOPIC_CANDIDATES    "heddle.candidates"
 #define TOPIC_WARNINGS      "heddle.warnings"
 #define TOPIC_DEAD          "heddle.dead"
 

@@ -2,9 +2,13 @@
 /* The schemas of this project: each is valid, said in full, and has its table. */
 #include "audit_part.h"
 #include "audit_row.h"
+#include "candidate_table.h"
 #include "codec.h"
 #include "schema_tree.h"
+#include "split_record.h"
+#include "trace_event.h"
 #include "tuning_event.h"
+#include "verdict.h"
 #include "warning.h"
 
 #include "unit.h"
@@ -19,7 +23,11 @@ CLEANUP_DEFINE(struct codec, codec_free);
 static const struct record_type *const types[] = {
     &audit_part_type,
     &audit_row_type,
+    &candidate_table_type,
+    &split_record_type,
+    &trace_event_type,
     &tuning_event_type,
+    &verdict_type,
     &warning_type,
 };
 

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Table of the trace event. */
+#include "trace_event.h"
+
+#include "avsc.h"
+
+static const struct field split_request_parameters_fields[] = {
+    {.name = "num_steps",
+     .type = FIELD_INT,
+     .offset = offsetof(struct split_request_parameters, num_steps),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_num_steps)},
+    {.name = "conc",
+     .type = FIELD_LONG,
+     .offset = offsetof(struct split_request_parameters, conc),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_conc)},
+    {.name = "osl",
+     .type = FIELD_DOUBLE,
+     .offset = offsetof(struct split_request_parameters, osl),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_osl)},
+    {.name = "r",
+     .type = FIELD_DOUBLE,
+     .offset = offsetof(struct split_request_parameters, r),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_r)},
+    {.name = "max_num_seq",
+     .type = FIELD_LONG,
+     .offset = offsetof(struct split_request_parameters, max_num_seq),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_max_num_seq)},
+    {.name = "mode",
+     .type = FIELD_STRING,
+     .offset = offsetof(struct split_request_parameters, mode),
+     .nullable = true},
+    {.name = "iterations",
+     .type = FIELD_STRING,
+     .offset = offsetof(struct split_request_parameters, iterations),
+     .nullable = true},
+    {.name = "llm_inference",
+     .type = FIELD_BOOLEAN,
+     .offset = offsetof(struct split_request_parameters, llm_inference),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_llm_inference)},
+    {.name = "allow_degraded",
+     .type = FIELD_BOOLEAN,
+     .offset = offsetof(struct split_request_parameters, allow_degraded),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_allow_degraded)},
+    {.name = "salvage",
+     .type = FIELD_BOOLEAN,
+     .offset = offsetof(struct split_request_parameters, salvage),
+     .nullable = true,
+     .present = offsetof(struct split_request_parameters, has_salvage)},
+};
+
+static const struct record_type split_request_parameters_type = {
+    "heddle.v1.SplitRequest",
+    NULL,
+    FIELD_ROWS(split_request_parameters_fields),
+    sizeof(struct split_request_parameters),
+    NULL,
+};
+
+static const struct field trace_event_fields[] = {
+    {.name = "origin",
+     .type = FIELD_RECORD,
+     .offset = offsetof(struct trace_event, origin),
+     .record = &origin_type},
+    {.name = "payload",
+     .type = FIELD_UNION,
+     .offset = offsetof(struct trace_event, payload),
+     .of = payload_or_null_branches,
+     .n_of = 3},
+    {.name = "trace_name",
+     .type = FIELD_STRING,
+     .offset = offsetof(struct trace_event, trace_name),
+     .nullable = true},
+    {.name = "request",
+     .type = FIELD_RECORD,
+     .offset = offsetof(struct trace_event, request),
+     .record = &request_type},
+    {.name = "split",
+     .type = FIELD_RECORD,
+     .offset = offsetof(struct trace_event, split),
+     .record = &split_request_parameters_type},
+};
+
+const struct record_type trace_event_type = {
+    "heddle.v1.TraceEvent",     avsc_trace_event,          FIELD_ROWS(trace_event_fields),
+    sizeof(struct trace_event), avsc_trace_event_released,
+};

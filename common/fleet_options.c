@@ -91,6 +91,10 @@ const struct option fleet_run_options[] = {
      .help = "The longest wait before a record is tried again."},
     {SETTING("heddle", "retry_attempts", OPTION_INT, retry_attempts), .value = "10",
      .max = 1000000, .help = "Attempts until a record is a dead letter; 0: no end."},
+    {SETTING("heddle", "job_deadline", OPTION_DURATION, job_deadline_ms), .value = "20s",
+     .min = 100, .max = 400000,
+     .help = "How long one record may be in work: then the worker is not ready and names "
+             "it; after twice the time it leaves with status 83."},
     {SETTING("heddle", "drain_timeout", OPTION_DURATION, drain_timeout_ms),
      .value = "30s", .min = 100, .max = 3600000,
      .help = "How long a worker that is told to stop may take to finish its batch."},

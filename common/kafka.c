@@ -362,6 +362,17 @@ new_with_signals_blocked(rd_kafka_type_t type,
     return rk;
 }
 
+static enum kafka_role
+role_of(rd_kafka_type_t type, const struct kafka_property *owned)
+{
+    if (type == RD_KAFKA_CONSUMER)
+        return KAFKA_CONSUMES;
+    for (; owned && owned->name; owned++)
+        if (strcmp(owned->name, "transactional.id") == 0)
+            return KAFKA_TRANSACTS;
+    return KAFKA_OTHER_ROLE;
+}
+
 enum err_kind
 kafka_client_open(struct kafka_client *client,
                   rd_kafka_type_t type,
@@ -373,8 +384,7 @@ kafka_client_open(struct kafka_client *client,
 {
     CLEANUP(conf_destroyp) rd_kafka_conf_t *conf = rd_kafka_conf_new();
     struct kafka_property tuning[KAFKA_TUNING_MAX];
-    kafka_tuning(rd_kafka_version(),
-                 type == RD_KAFKA_CONSUMER ? KAFKA_CONSUMES : KAFKA_OTHER_ROLE, tuning);
+    kafka_tuning(rd_kafka_version(), role_of(type, owned), tuning);
     if (set_all(conf, common_defaults, err) || set_all(conf, tuning, err) ||
         set_size_limits(conf, settings->topics, err) || set_all(conf, defaults, err) ||
         set_given(conf, settings, err) || set_all(conf, owned, err))

@@ -114,8 +114,6 @@ producer_new_transactional(const struct kafka_settings *settings,
         {"partitioner", "murmur2_random"},
         {"compression.codec", "zstd"},
         {"linger.ms", "5"},
-        /* The library's own 100 ms are what a begin waits after a commit. */
-        {"retry.backoff.ms", "5"},
         {"queue.buffering.max.messages", "1000000"},
         {"queue.buffering.max.kbytes", "131072"},
         {"transaction.timeout.ms", timeout_text},

@@ -25,6 +25,7 @@ enum {
     WAIT_STEP_MS = 100,      /* between two questions to a coordinator */
     MAX_LINES_A_SECOND = 20, /* of dead letters in the log */
     FIRST_INPUTS = 256,
+    RECORD_LANE = 0, /* of the journal */
 };
 
 /* A report's token: batch number, position in the batch plus one, dead letter or not. */
@@ -348,10 +349,12 @@ handle_one(struct runner *runner,
     arena_reset(&runner->arena);
     int64_t since_ns = clock_monotonic_ns();
     status_busy(&runner->status, in);
+    journal_enter(runner->settings.journal, RECORD_LANE, in->partition, in->offset);
     enum err_kind kind =
         runner->settings.worker->on_record(runner->settings.worker_state, in, &out, err);
     if (!kind)
         kind = outbox_encode(runner->outbox, &out, ret_records, ret_n, err);
+    journal_leave(runner->settings.journal, RECORD_LANE);
     status_idle(&runner->status);
     series_observe(runner->status.record_seconds,
                    (double)(clock_monotonic_ns() - since_ns) / 1e9);
@@ -557,6 +560,19 @@ was_refused(const struct part *part, const struct message *in, struct err *err)
     return true;
 }
 
+/* Whether the process died over this record again and again. */
+static bool
+is_crash_loop(const struct runner *runner, const struct message *in, struct err *err)
+{
+    unsigned crashes =
+        journal_crashes(runner->settings.journal, in->partition, in->offset);
+    if (crashes < JOURNAL_CRASH_LIMIT)
+        return false;
+    err_set(err, ERR_RECORD, "crash_loop", "the process died %u times over this record",
+            crashes);
+    return true;
+}
+
 /* So that it is a dead letter when it comes again. */
 static void
 remember_refusal(struct runner *runner, const struct message *in, const struct err *why)
@@ -581,7 +597,7 @@ derive_and_emit(struct runner *runner,
     size_t index = runner->n_inputs - 1;
     const struct message *in = consumed_message(runner->inputs[index].consumed);
     *ret_choked = false;
-    if (was_refused(part, in, err))
+    if (was_refused(part, in, err) || is_crash_loop(runner, in, err))
         return err->kind;
     if (handle_one(runner, in, &records, &n, err))
         return err->kind;
@@ -748,6 +764,7 @@ mark_committed(struct runner *runner, const struct topic_partition *offsets, siz
         struct part *part = find_part(runner, offsets[i].partition);
         if (part)
             part->committed = part->restart = offsets[i].offset;
+        journal_forget(runner->settings.journal, offsets[i].partition, offsets[i].offset);
     }
     runner->uncommitted = false;
     runner->failures = 0;
@@ -826,6 +843,7 @@ on_assigned(void *state, const struct topic_partition *parts, size_t n)
             .restart = parts[i].offset,
             .refused = NONE,
         };
+        journal_forget(runner->settings.journal, parts[i].partition, parts[i].offset);
         log_event(LOG_INFO, "partition assigned",
                   LOG_FIELDS(
                       LOG_POSITION(parts[i].topic, parts[i].partition, parts[i].offset)));
@@ -1042,9 +1060,19 @@ finish_batch(struct runner *runner, struct err *err)
     return runner->delivery.ops->abort(&runner->delivery, err);
 }
 
+/* In the watchdog's thread. */
+static int
+look(void *state)
+{
+    struct runner *runner = state;
+    return status_overdue(&runner->status, RUNNER_JOB_FACTOR) ? EXIT_JOB_DEADLINE
+                                                              : EXIT_OK;
+}
+
 enum err_kind
 runner_run(struct runner *runner, struct err *err)
 {
+    watchdog_look(look, runner);
     enum err_kind kind = open_clients(runner, err);
     bool opened = !kind;
     while (!kind && !watchdog_stopping())
@@ -1059,6 +1087,7 @@ runner_run(struct runner *runner, struct err *err)
     else
         *err = (struct err){0};
     close_clients(runner, kind ? err_exit_code(err) : EXIT_OK);
+    watchdog_look(NULL, NULL);
     return kind;
 }
 
@@ -1078,7 +1107,7 @@ runner_new(const struct runner_settings *settings, struct err *err)
     arena_init(&runner->arena, 0);
     enum err_kind kind =
         runner_status_init(&runner->status, settings->metrics, settings->worker->input,
-                           settings->delivery->name, err);
+                           settings->delivery->name, settings->job_deadline_ms, err);
     if (!kind)
         runner->outbox = outbox_new(settings->schemas, err);
     if (runner->outbox)

@@ -17,6 +17,7 @@
 #include "deadletter.h"
 #include "delivery.h"
 #include "err.h"
+#include "journal.h"
 #include "kafka.h"
 #include "metrics.h"
 #include "worker.h"
@@ -33,16 +34,21 @@ struct runner_settings {
     const struct delivery_ops *delivery;
     int64_t transaction_timeout_ms; /* for a transactional delivery */
     bool refuse_embedded;           /* ... which the embedded broker can't keep */
+    struct journal *journal;        /* NULL: none is kept */
     struct dead_letter_source dead; /* its group is the consumer group */
     const char *group_instance_id;  /* NULL: a dynamic member */
     enum topic_start start;
     int64_t batch_records;
     int64_t batch_bytes; /* of input */
     int64_t batch_time_ms;
-    int64_t retry_attempts; /* 0: no end */
+    int64_t retry_attempts;  /* 0: no end */
+    int64_t job_deadline_ms; /* of one record: late after it, given up after twice */
     struct backoff retry;
     struct metrics *metrics;
 };
+
+/* A record in work for so many times its deadline is taken never to return. */
+enum { RUNNER_JOB_FACTOR = 2 };
 
 struct runner;
 

@@ -8,11 +8,11 @@
 #include <string.h>
 
 #include "clock.h"
+#include "log.h"
 
 enum {
     NUMBER_BYTES = 24,
     STUCK_AFTER_MS = 30000, /* a record tried again for so long makes us not ready */
-    HUNG_AFTER_MS = 60000,  /* a record in work for so long does */
     DEAD_AFTER_MS = 600000, /* a loop that has not turned for so long is not alive */
 };
 
@@ -59,10 +59,12 @@ runner_status_init(struct runner_status *status,
                    struct metrics *metrics,
                    const char *input,
                    const char *delivery,
+                   int64_t job_deadline_ms,
                    struct err *err)
 {
     struct adder to = {metrics, err, false};
-    *status = (struct runner_status){.input = input, .delivery = delivery};
+    *status = (struct runner_status){
+        .input = input, .delivery = delivery, .job_deadline_ms = job_deadline_ms};
     pthread_mutex_init(&status->lock, NULL);
     status->records =
         add(&to, METRIC_COUNTER, "heddle_records_total", outcome_labels,
@@ -95,6 +97,8 @@ runner_status_init(struct runner_status *status,
                                 "1 while a broker connection is up.");
     status->queued = add_one(&to, METRIC_GAUGE, "heddle_queued_records",
                              "Records produced and not acknowledged yet.");
+    status->late = add_one(&to, METRIC_COUNTER, "heddle_late_records_total",
+                           "Records in work past their deadline.");
     return to.failed ? err->kind : ERR_OK;
 }
 
@@ -198,6 +202,26 @@ status_partition(struct runner_status *status,
     series_set(metric_series(status->end, values), known(end));
 }
 
+bool
+status_overdue(struct runner_status *status, int factor)
+{
+    long long since_ms = atomic_load(&status->busy_since_ms);
+    int64_t busy_ms = clock_monotonic_ms() - since_ms;
+    if (!since_ms || busy_ms <= status->job_deadline_ms)
+        return false;
+    if (status->late_since_ms != since_ms) {
+        status->late_since_ms = since_ms;
+        series_add(status->late, 1);
+        log_event(
+            LOG_ERROR, "a record is in work past its deadline: not ready",
+            LOG_FIELDS(LOG_STR("code", "record_hangs"),
+                       LOG_INTEGER("job_deadline_ms", status->job_deadline_ms),
+                       LOG_POSITION(status->input, atomic_load(&status->busy_partition),
+                                    atomic_load(&status->busy_offset))));
+    }
+    return busy_ms > factor * status->job_deadline_ms;
+}
+
 /* --- answers of the admin port ------------------------------------------------------ */
 
 /* Why records do not flow; NULL when they do. `about` names the record. */
@@ -210,7 +234,7 @@ trouble(struct runner_status *status, char about[static STATUS_TEXT_BYTES])
     about[0] = '\0';
     if (atomic_load(&status->stopping))
         return "stopping";
-    bool hung = busy_ms && now_ms - busy_ms > HUNG_AFTER_MS;
+    bool hung = busy_ms && now_ms - busy_ms > status->job_deadline_ms;
     bool stuck = held_ms && now_ms - held_ms > STUCK_AFTER_MS;
     pthread_mutex_lock(&status->lock);
     if (stuck)

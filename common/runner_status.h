@@ -36,6 +36,8 @@ struct runner_status {
     struct series *paused;
     struct series *broker_up;
     struct series *queued;
+    struct series *late; /* counter: records in work past their deadline */
+    int64_t job_deadline_ms;
 
     atomic_bool connected;
     atomic_bool joined; /* the group has given us our share, be it none */
@@ -43,6 +45,7 @@ struct runner_status {
     atomic_int n_assigned;
     atomic_llong turned_ms;     /* when the loop last turned, monotonic */
     atomic_llong busy_since_ms; /* of the record in work; 0: none */
+    long long late_since_ms;    /* busy_since_ms of the record that was said to be late */
     atomic_llong held_since_ms; /* of the record tried again for longest; 0: none */
 
     atomic_int busy_partition;
@@ -57,6 +60,7 @@ enum err_kind runner_status_init(struct runner_status *status,
                                  struct metrics *metrics,
                                  const char *input,
                                  const char *delivery,
+                                 int64_t job_deadline_ms,
                                  struct err *err);
 void runner_status_done(struct runner_status *status);
 
@@ -81,6 +85,12 @@ void status_partition(struct runner_status *status,
                       int64_t committed,
                       int64_t start,
                       int64_t end);
+
+/*
+ * For the watchdog's thread: says once when a record is in work past its deadline. True
+ * when it has been for `factor` times that.
+ */
+bool status_overdue(struct runner_status *status, int factor);
 
 /* Answers of the admin port. */
 bool status_ready(struct runner_status *status, struct buf *ret_json);

@@ -28,6 +28,8 @@ static struct {
     pthread_cond_t changed;
     int64_t drain_until_ms; /* NEVER: not draining */
     struct deadline armed[N_WATCHES];
+    int (*look)(void *state); /* called with the lock held */
+    void *look_state;
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static atomic_bool stopping;
@@ -95,6 +97,16 @@ check_deadlines(void)
         leave(over.status, over.what);
 }
 
+static void
+look_around(void)
+{
+    pthread_mutex_lock(&dog.lock);
+    int status = dog.look ? dog.look(dog.look_state) : EXIT_OK;
+    pthread_mutex_unlock(&dog.lock);
+    if (status)
+        leave(status, "a record in work");
+}
+
 static void *
 watch(void *state)
 {
@@ -105,6 +117,7 @@ watch(void *state)
         if (signal_number > 0)
             take_signal(signal_number);
         check_deadlines();
+        look_around();
     }
     return NULL;
 }
@@ -138,6 +151,15 @@ watchdog_disarm(enum watch watch)
 {
     pthread_mutex_lock(&dog.lock);
     dog.armed[watch].until_ms = NEVER;
+    pthread_mutex_unlock(&dog.lock);
+}
+
+void
+watchdog_look(int (*look)(void *state), void *state)
+{
+    pthread_mutex_lock(&dog.lock);
+    dog.look = look;
+    dog.look_state = state;
     pthread_mutex_unlock(&dog.lock);
 }
 

@@ -32,5 +32,10 @@ enum watch { WATCH_CALL, WATCH_REVOKE, WATCH_CLOSE, N_WATCHES };
  */
 void watchdog_arm(enum watch watch, int64_t timeout_ms, int status, const char *what);
 void watchdog_disarm(enum watch watch);
+/*
+ * Calls `look` from the watchdog's thread every 50 ms or so, from now on; it returns the
+ * status to leave with, or EXIT_OK. NULL: no more; returns once no call is running.
+ */
+void watchdog_look(int (*look)(void *state), void *state);
 /* Waits up to `timeout_ms`, less when the process is asked to stop. */
 void watchdog_wait(int64_t timeout_ms);

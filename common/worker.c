@@ -21,7 +21,7 @@
 enum {
     NAME_BYTES = 128,
     MAX_TOPICS = 32,
-    TRANSACTION_MARGIN_MS = 45000, /* of a transaction above the time of a batch */
+    TRANSACTION_MARGIN_MS = 10000,
 };
 
 static struct questions {
@@ -56,6 +56,7 @@ struct process {
     const char *topics[MAX_TOPICS + 1]; /* that it writes, heddle.dead included */
     struct kafka_settings kafka;
     struct instance *instance;
+    struct journal *journal;
     void *state;
     bool opened;
     struct metrics *metrics;
@@ -189,6 +190,14 @@ delivery_of(const struct fleet_settings *fleet)
                                                     : &delivery_at_least_once;
 }
 
+/* An open transaction must outlive the slowest record that is not given up. */
+static int64_t
+transaction_timeout_ms(const struct fleet_settings *fleet)
+{
+    return fleet->batch_time_ms + RUNNER_JOB_FACTOR * fleet->job_deadline_ms +
+           TRANSACTION_MARGIN_MS;
+}
+
 static enum err_kind
 open_runner(struct process *process, struct err *err)
 {
@@ -204,8 +213,9 @@ open_runner(struct process *process, struct err *err)
         .kafka = &process->kafka,
         .schemas = process->context.schemas,
         .delivery = delivery_of(fleet),
-        .transaction_timeout_ms = fleet->batch_time_ms + TRANSACTION_MARGIN_MS,
+        .transaction_timeout_ms = transaction_timeout_ms(fleet),
         .refuse_embedded = true,
+        .journal = process->journal,
         .dead = process->dead,
         .group_instance_id = fleet->static_member ? id : NULL,
         .start = fleet->start == START_LATEST ? TOPIC_FROM_END : TOPIC_FROM_START,
@@ -214,6 +224,7 @@ open_runner(struct process *process, struct err *err)
         .batch_time_ms = fleet->batch_time_ms,
         .retry_attempts = fleet->retry_attempts,
         .retry = {fleet->retry_first_ms, fleet->retry_max_ms},
+        .job_deadline_ms = fleet->job_deadline_ms,
         .metrics = process->metrics,
     };
     process->runner = runner_new(&settings, err);
@@ -257,7 +268,11 @@ open_all(struct process *process, struct err *err)
         return err->kind;
     process->instance = instance_take(fleet->state_dir, process->worker->name,
                                       process->group, fleet->instance, err);
-    if (!process->instance || open_worker(process, err))
+    if (!process->instance)
+        return err->kind;
+    process->journal = journal_open(fleet->state_dir, instance_id(process->instance),
+                                    process->worker->input, err);
+    if (!process->journal || open_worker(process, err))
         return err->kind;
     if (open_runner(process, err))
         return err->kind;
@@ -283,6 +298,7 @@ run(struct process *process, struct err *err)
     runner_free(process->runner);
     metrics_free(process->metrics);
     close_worker(process);
+    journal_close(process->journal);
     instance_release(process->instance);
     return status;
 }

@@ -109,12 +109,171 @@ loses_and_doubles_nothing_when_workers_are_killed(void **state)
     rig_done(&rig);
 }
 
+static void
+quarantines_a_record_that_kills_three_times(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    rig_open(&rig, &kafka, "crash", 1);
+    rig_send(&rig, 0, 100);
+    rig_send_text(&rig, "crash w000100");
+    rig_send(&rig, 101, 100);
+
+    for (int i = 0; i < 3; i++) {
+        rig_start(&rig, &worker, "a", static_member);
+        assert_int_equal(process_wait(&worker, RIG_TIMEOUT_MS), 128 + SIGKILL);
+        process_close(&worker);
+    }
+    rig_start(&rig, &worker, "a", static_member);
+    rig_wait_drained(&rig);
+
+    assert_int_equal(rig_dead(&rig, "crash_loop"), 1);
+    assert_int_equal(rig_dead(&rig, NULL), 1);
+    assert_each_once(&rig, 200);
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
+static void
+quarantines_nothing_when_killed_at_random(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    rig_open(&rig, &kafka, "random", 1);
+    rig_send(&rig, 0, 20000);
+
+    for (int i = 0; i < 12; i++) {
+        rig_start(&rig, &worker, "a", static_member);
+        rig_wait(&worker, "partition assigned");
+        process_wait(&worker, (int)next_random(300));
+        rig_kill(&worker);
+    }
+    rig_start(&rig, &worker, "a", static_member);
+    rig_wait_drained(&rig);
+
+    assert_int_equal(rig_dead(&rig, NULL), 0);
+    assert_each_once(&rig, 20000);
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
+static void
+names_a_record_that_never_returns_and_leaves(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    static char page[4096];
+    rig_open(&rig, &kafka, "hang", 1);
+    rig_send(&rig, 0, 10);
+    rig_send_text(&rig, "hang w000010");
+
+    rig_start(&rig, &worker, "a",
+              (const char *const[]){"--static", "--job-deadline", "2s", NULL});
+    int port = rig_port(&worker);
+    rig_wait(&worker, "code=record_hangs");
+    assert_int_equal(rig_get(port, "/readyz", page, sizeof page), 503);
+    assert_non_null(strstr(page, "hang.in partition 0 offset 10"));
+    rig_wait_page(port, "/metrics", "heddle_late_records_total 1");
+
+    assert_int_equal(process_wait(&worker, RIG_TIMEOUT_MS), 83);
+    process_close(&worker);
+    rig_done(&rig);
+}
+
+static void
+dead_letters_what_can_not_be_worked_on_once(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    rig_open(&rig, &kafka, "poison", 2);
+    for (int i = 0; i < 20; i++) {
+        rig_send_text(&rig, "record w000000");
+        rig_send(&rig, i * 10, 10);
+    }
+    rig_send_text(&rig, "never w000000");
+
+    rig_start(&rig, &worker, "a", (const char *const[]){"--retry-attempts", "4", NULL});
+    rig_wait_drained(&rig);
+
+    assert_each_once(&rig, 200);
+    assert_int_equal(rig_dead(&rig, "event_without_parts"), 20);
+    assert_int_equal(rig_dead(&rig, "claim_not_found"), 1);
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
+static void
+lets_the_newer_of_two_namesakes_fence_the_older(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct rig elsewhere;
+    struct process older;
+    struct process newer;
+    rig_open(&rig, &kafka, "fence", 2);
+    rig_open(&elsewhere, &kafka, "fence", 2); /* another state folder: another host */
+    rig_start(&rig, &older, "a", NULL);
+    rig_wait(&older, "partition assigned");
+    rig_send(&rig, 0, 1000);
+    rig_wait_drained(&rig);
+
+    rig_start(&elsewhere, &newer, "a", NULL);
+    rig_wait(&newer, "started");
+    for (int i = 1; i <= 20; i++)
+        rig_send(&rig, i * 1000, 1000);
+
+    int status = process_wait(&older, RIG_TIMEOUT_MS);
+    if (status != 80)
+        fputs(older.text, stderr);
+    assert_int_equal(status, 80);
+    assert_non_null(strstr(older.text, "either a newer process has taken the name"));
+    assert_non_null(strstr(older.text, "or the coordinator ended our transaction"));
+    process_close(&older);
+    rig_wait_drained(&rig);
+    assert_each_once(&rig, 21000);
+    rig_stop(&newer, 0);
+    rig_done(&rig);
+    rig_done(&elsewhere);
+}
+
+static void
+refuses_a_second_process_of_the_same_name(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process first;
+    struct process second;
+    char holder[TEXT_BYTES];
+    rig_open(&rig, &kafka, "namesake", 1);
+    rig_start(&rig, &first, "a", static_member);
+    rig_wait(&first, "partition assigned");
+
+    rig_start(&rig, &second, "a", static_member);
+
+    assert_int_equal(process_wait(&second, RIG_TIMEOUT_MS), 78);
+    snprintf(holder, sizeof holder, "held by process %d", (int)first.pid);
+    assert_non_null(strstr(second.text, holder));
+    process_close(&second);
+    rig_stop(&first, 0);
+    rig_done(&rig);
+}
+
 int
 main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_each_record_once_when_nothing_dies),
         cmocka_unit_test(loses_and_doubles_nothing_when_workers_are_killed),
+        cmocka_unit_test(quarantines_a_record_that_kills_three_times),
+        cmocka_unit_test(quarantines_nothing_when_killed_at_random),
+        cmocka_unit_test(names_a_record_that_never_returns_and_leaves),
+        cmocka_unit_test(dead_letters_what_can_not_be_worked_on_once),
+        cmocka_unit_test(lets_the_newer_of_two_namesakes_fence_the_older),
+        cmocka_unit_test(refuses_a_second_process_of_the_same_name),
     };
     int status = 0;
     if (!real_kafka_here("kafka.delivery", &status))

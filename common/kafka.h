@@ -90,6 +90,8 @@ struct outgoing {
     const struct header *headers;
     size_t n_headers;
     void *token; /* given to the report; NULL: no report wanted, failures are counted */
+    bool placed; /* to `partition`, and its acknowledgement is remembered */
+    int32_t partition;
 };
 
 /*
@@ -111,6 +113,9 @@ enum err_kind producer_flush(struct producer *producer, int timeout_ms, struct e
 /* Gives the first failed delivery since the last flush, and forgets it; `err` may be
  * NULL. */
 enum err_kind producer_take_failure(struct producer *producer, struct err *err);
+/* The offset after the last record that was placed in `partition` and acknowledged; -1:
+ * none. */
+int64_t producer_acknowledged(const struct producer *producer, int32_t partition);
 /* Records queued and not yet reported. */
 int producer_pending(const struct producer *producer);
 /* Whether a broker connection is up; kept for a transactional producer that is polled. */

@@ -29,7 +29,49 @@ struct producer {
     void *state;
     struct err failure; /* the first since the last flush; kind ERR_OK: none */
     int reports;        /* served by the current poll */
+    char *placed_topic; /* where records are placed; NULL: nowhere yet */
+    int64_t *placed;    /* next offset by partition, 0: none acknowledged */
+    int32_t n_placed;
 };
+
+/* Room for the acknowledgements of a partition; the topic is one for the whole life. */
+static bool
+expect_placed(struct producer *producer, const struct outgoing *record)
+{
+    if (!producer->placed_topic)
+        producer->placed_topic = strdup(record->topic);
+    if (!producer->placed_topic || record->partition < 0)
+        return false;
+    if (record->partition < producer->n_placed)
+        return true;
+    int32_t n = record->partition + 1;
+    int64_t *placed = realloc(producer->placed, (size_t)n * sizeof *placed);
+    if (!placed)
+        return false;
+    for (int32_t i = producer->n_placed; i < n; i++)
+        placed[i] = 0;
+    producer->placed = placed;
+    producer->n_placed = n;
+    return true;
+}
+
+static void
+note_placed(struct producer *producer, const rd_kafka_message_t *record)
+{
+    int32_t partition = record->partition;
+    if (producer->placed_topic && partition < producer->n_placed &&
+        record->offset >= producer->placed[partition] &&
+        strcmp(rd_kafka_topic_name(record->rkt), producer->placed_topic) == 0)
+        producer->placed[partition] = record->offset + 1;
+}
+
+int64_t
+producer_acknowledged(const struct producer *producer, int32_t partition)
+{
+    if (partition >= producer->n_placed || producer->placed[partition] == 0)
+        return -1;
+    return producer->placed[partition];
+}
 
 static void
 on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *record, void *opaque)
@@ -39,6 +81,7 @@ on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *record, void *opaque)
     producer->reports++;
     if (!record->err) {
         atomic_store(&producer->client.down, false);
+        note_placed(producer, record);
         if (record->_private && producer->report)
             producer->report(producer->state, record->_private, NULL);
         return;
@@ -144,6 +187,8 @@ producer_free(struct producer *producer)
                                             RD_KAFKA_PURGE_F_INFLIGHT |
                                             RD_KAFKA_PURGE_F_NON_BLOCKING);
     rd_kafka_destroy(producer->client.rk);
+    free(producer->placed_topic);
+    free(producer->placed);
     free(producer);
 }
 
@@ -175,8 +220,10 @@ try_send(struct producer *producer, const struct outgoing *record)
     void *key = (void *)(size_t)record->key.data;
     void *value = (void *)(size_t)record->value.data;
     int64_t timestamp_ms = sendable_timestamp(record->timestamp_ms);
+    int32_t partition = record->placed ? record->partition : RD_KAFKA_PARTITION_UA;
     if (record->n_headers == 0)
         return rd_kafka_producev(producer->client.rk, RD_KAFKA_V_TOPIC(record->topic),
+                                 RD_KAFKA_V_PARTITION(partition),
                                  RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
                                  RD_KAFKA_V_KEY(key, record->key.len),
                                  RD_KAFKA_V_VALUE(value, record->value.len),
@@ -185,9 +232,10 @@ try_send(struct producer *producer, const struct outgoing *record)
     rd_kafka_headers_t *headers = copy_headers(record);
     rd_kafka_resp_err_t answer = rd_kafka_producev(
         producer->client.rk, RD_KAFKA_V_TOPIC(record->topic),
-        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, record->key.len),
-        RD_KAFKA_V_VALUE(value, record->value.len), RD_KAFKA_V_TIMESTAMP(timestamp_ms),
-        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
+        RD_KAFKA_V_PARTITION(partition), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
+        RD_KAFKA_V_KEY(key, record->key.len), RD_KAFKA_V_VALUE(value, record->value.len),
+        RD_KAFKA_V_TIMESTAMP(timestamp_ms), RD_KAFKA_V_HEADERS(headers),
+        RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
     if (answer)
         rd_kafka_headers_destroy(headers);
     return answer;
@@ -200,6 +248,8 @@ producer_send(struct producer *producer,
               struct err *err)
 {
     int64_t deadline = clock_monotonic_ms() + timeout_ms;
+    if (record->placed && !expect_placed(producer, record))
+        return err_no_memory(err, "what a partition has acknowledged");
     rd_kafka_resp_err_t answer = try_send(producer, record);
     while (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock_monotonic_ms() < deadline) {
         producer_poll(producer, QUEUE_POLL_MS);

@@ -24,6 +24,7 @@ struct fleet_settings {
     const char *instance;  /* NULL: host name and a free number */
     const char *admin;     /* host:port of /metrics; port 0: a free one; "off" */
     const char *state_dir; /* NULL: $XDG_STATE_HOME/heddle */
+    int64_t store_max;     /* bytes of the store of one partition */
     int64_t delivery;      /* enum fleet_delivery */
     int64_t start;         /* enum fleet_start */
     int64_t log_format;    /* enum log_format of log_line.h */

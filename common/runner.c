@@ -11,6 +11,7 @@
 #include "log.h"
 #include "outbox.h"
 #include "runner_status.h"
+#include "states.h"
 #include "topics.h"
 #include "watchdog.h"
 
@@ -18,7 +19,8 @@ enum {
     POLL_MS = 100,            /* how soon a request to stop is seen */
     SHOW_EVERY_MS = 500,      /* gauges */
     SERVE_EVERY_RECORDS = 64, /* delivery reports */
-    LOST_AFTER_MS = 3000,     /* without a connection: say so */
+    FLUSH_STEP_MS = 1000,
+    LOST_AFTER_MS = 3000, /* without a connection: say so */
     CLOSE_TIMEOUT_MS = 10000,
     CLUSTER_TIMEOUT_MS = 5000,
     MAX_REWIND_WAIT_MS = 5000,
@@ -174,6 +176,8 @@ drop_inputs(struct runner *runner)
     runner->n_inputs = 0;
     runner->batch_bytes = 0;
     runner->batch_number++;
+    if (runner->settings.states) /* what was not committed by now is given up */
+        states_abort(runner->settings.states);
 }
 
 static void *
@@ -609,6 +613,19 @@ derive_and_emit(struct runner *runner,
     return err->kind;
 }
 
+/* What the record asked of the state belongs to the batch, or goes with the record. */
+static enum err_kind
+settle_state(struct runner *runner,
+             int32_t partition,
+             enum err_kind kind,
+             struct err *err)
+{
+    if (!kind)
+        return states_keep(runner->settings.states, partition, err);
+    states_drop(runner->settings.states, partition);
+    return kind;
+}
+
 /* One record, from the poll into the batch, or to its partition's hold. */
 static enum err_kind
 work(struct runner *runner, struct consumed *consumed, struct err *err)
@@ -624,6 +641,8 @@ work(struct runner *runner, struct consumed *consumed, struct err *err)
         return err->kind;
     size_t index = runner->n_inputs - 1;
     enum err_kind kind = derive_and_emit(runner, part, &choked, err);
+    if (runner->settings.states)
+        kind = settle_state(runner, part->partition, kind, err);
     if (!choked)
         kind = settle(runner, part, kind, err);
     if (runner->n_inputs == index)
@@ -748,9 +767,12 @@ static size_t
 offsets_to_commit(const struct runner *runner, struct topic_partition *ret)
 {
     size_t n = 0;
+    /* What a tick sends goes with its offset, moved or not, so that the group's
+     * generation is checked: a member that has lost the partition can't send it. */
+    bool ticked = runner->settings.states && states_changed(runner->settings.states);
     for (size_t i = 0; i < runner->n_parts; i++) {
         const struct part *part = &runner->parts[i];
-        if (part->next > part->committed)
+        if (part->next > part->committed || (ticked && part->next >= 0))
             ret[n++] =
                 (struct topic_partition){topic_of(runner), part->partition, part->next};
     }
@@ -770,6 +792,59 @@ mark_committed(struct runner *runner, const struct topic_partition *offsets, siz
     runner->failures = 0;
 }
 
+static enum err_kind
+send_state(void *state, const struct outgoing *record, struct err *err)
+{
+    struct runner *runner = state;
+    return produce(runner, record, err);
+}
+
+/*
+ * The state says what was sent. Without a transaction around both it leaves only once
+ * that is acknowledged: a process that dies in between sends again, instead of believing
+ * that it had.
+ */
+static enum err_kind
+produce_state(struct runner *runner, struct err *err)
+{
+    struct states *states = runner->settings.states;
+    if (!states || !states_changed(states))
+        return ERR_OK;
+    while (!runner->delivery.ops->transactional) {
+        enum err_kind kind = producer_flush(runner->producer, FLUSH_STEP_MS, err);
+        if (!kind)
+            break;
+        if (kind != ERR_RETRY || producer_pending(runner->producer) == 0)
+            return kind;
+        on_waiting(runner);
+    }
+    return states_produce(states, send_state, runner, err);
+}
+
+/* The broker refused something, and no input that could be a dead letter gave it. */
+static enum err_kind
+check_refused(const struct runner *runner, enum err_kind kind, struct err *err)
+{
+    if (kind != ERR_RECORD || !runner->settings.states)
+        return kind;
+    for (size_t i = 0; i < runner->n_inputs; i++)
+        if (runner->inputs[i].refused)
+            return kind;
+    struct err why = *err;
+    return err_fatal(err, EXIT_CONFIG, "state_refused",
+                     "the broker refused a record of the worker's state: %s; look at the "
+                     "settings of %s",
+                     why.msg, runner->settings.worker->state->topic);
+}
+
+static enum err_kind
+commit_state(struct runner *runner, struct err *err)
+{
+    if (!runner->settings.states)
+        return ERR_OK;
+    return states_commit(runner->settings.states, runner->producer, err);
+}
+
 /* ERR_RETRY or ERR_RECORD: the batch can't be delivered and must be given up. */
 static enum err_kind
 try_commit(struct runner *runner, struct err *err)
@@ -779,12 +854,17 @@ try_commit(struct runner *runner, struct err *err)
         return err_no_memory(err, "the offsets of a batch");
     size_t n = offsets_to_commit(runner, offsets);
     int64_t since_ms = clock_monotonic_ms();
-    enum err_kind kind = runner->delivery.ops->commit(&runner->delivery, offsets, n, err);
+    runner->delivery.delivered = false;
+    enum err_kind kind = produce_state(runner, err);
+    if (!kind)
+        kind = runner->delivery.ops->commit(&runner->delivery, offsets, n, err);
+    kind = check_refused(runner, kind, err);
     if (kind && runner->failure.kind) {
         *err = runner->failure;
         kind = err->kind;
     }
     if (!kind) {
+        kind = commit_state(runner, err);
         mark_committed(runner, offsets, n);
         widen_batch(runner);
         status_commit(&runner->status, clock_monotonic_ms() - since_ms);
@@ -794,8 +874,8 @@ try_commit(struct runner *runner, struct err *err)
     } else if (kind == ERR_RETRY && runner->delivery.delivered) {
         log_err(LOG_WARNING, err); /* the offsets are sent again with the next batch */
         runner->uncommitted = true;
+        kind = commit_state(runner, err);
         drop_inputs(runner);
-        kind = ERR_OK;
     }
     runner->batch_since_ms = clock_monotonic_ms();
     free(offsets);
@@ -816,11 +896,25 @@ batch_is_due(const struct runner *runner)
         return false;
     return runner->n_inputs >= runner->batch_limit ||
            runner->batch_bytes >= (size_t)runner->settings.batch_bytes ||
+           (runner->settings.states && states_full(runner->settings.states)) ||
            clock_monotonic_ms() - runner->batch_since_ms >=
                runner->settings.batch_time_ms;
 }
 
 /* --- partitions come and go --------------------------------------------------------- */
+
+/* A partition whose state is not at hand is not worked on: the run ends. */
+static bool
+take_state(struct runner *runner, int32_t partition)
+{
+    struct err err = {0};
+    if (!runner->settings.states || runner->failure.kind)
+        return !runner->failure.kind;
+    enum err_kind kind = states_take(runner->settings.states, partition, &err);
+    if (kind && !watchdog_stopping())
+        runner->failure = err;
+    return !kind;
+}
 
 static void
 on_assigned(void *state, const struct topic_partition *parts, size_t n)
@@ -834,7 +928,8 @@ on_assigned(void *state, const struct topic_partition *parts, size_t n)
     }
     runner->parts = grown;
     for (size_t i = 0; i < n; i++) {
-        if (find_part(runner, parts[i].partition))
+        if (find_part(runner, parts[i].partition) ||
+            !take_state(runner, parts[i].partition))
             continue;
         runner->parts[runner->n_parts++] = (struct part){
             .partition = parts[i].partition,
@@ -862,6 +957,8 @@ forget_part(struct runner *runner, int32_t partition)
         return;
     consumed_free(release(runner, part));
     status_partition(&runner->status, partition, -1, -1, -1);
+    if (runner->settings.states)
+        states_release(runner->settings.states, partition);
     *part = runner->parts[--runner->n_parts];
 }
 
@@ -940,6 +1037,30 @@ show(struct runner *runner)
 }
 
 static enum err_kind
+emit_due(void *state, struct emits *out, struct err *err)
+{
+    struct runner *runner = state;
+    const struct encoded *records = NULL;
+    size_t n = 0;
+    if (outbox_encode(runner->outbox, out, &records, &n, err))
+        return err->kind;
+    return emit(runner, records, n, NULL, err);
+}
+
+/* Between two batches: what the state has to do by the wall clock, committed at once. */
+static enum err_kind
+tick(struct runner *runner, struct err *err)
+{
+    struct states *states = runner->settings.states;
+    if (!states || runner->n_inputs > 0 || runner->uncommitted)
+        return ERR_OK;
+    enum err_kind kind = states_tick(states, &runner->arena, emit_due, runner, err);
+    if (!kind && states_changed(states))
+        return commit_batch(runner, err);
+    return kind == ERR_RETRY ? give_up_batch(runner, err) : kind;
+}
+
+static enum err_kind
 turn(struct runner *runner, struct err *err)
 {
     struct consumed *consumed = NULL;
@@ -956,6 +1077,8 @@ turn(struct runner *runner, struct err *err)
         return err->kind;
     }
     if (batch_is_due(runner) && commit_batch(runner, err))
+        return err->kind;
+    if (tick(runner, err))
         return err->kind;
     show(runner);
     return ERR_OK;

@@ -20,6 +20,7 @@
 #include "journal.h"
 #include "kafka.h"
 #include "metrics.h"
+#include "states.h"
 #include "worker.h"
 
 #include <stdbool.h>
@@ -35,6 +36,7 @@ struct runner_settings {
     int64_t transaction_timeout_ms; /* for a transactional delivery */
     bool refuse_embedded;           /* ... which the embedded broker can't keep */
     struct journal *journal;        /* NULL: none is kept */
+    struct states *states;          /* NULL: the worker keeps no state */
     struct dead_letter_source dead; /* its group is the consumer group */
     const char *group_instance_id;  /* NULL: a dynamic member */
     enum topic_start start;

@@ -8,6 +8,7 @@
 
 #include "admin.h"
 #include "cleanup.h"
+#include "config.h"
 #include "digest.h"
 #include "dry_run.h"
 #include "instance.h"
@@ -16,6 +17,7 @@
 #include "metrics.h"
 #include "program.h"
 #include "runner.h"
+#include "states.h"
 #include "watchdog.h"
 
 enum {
@@ -57,6 +59,8 @@ struct process {
     struct kafka_settings kafka;
     struct instance *instance;
     struct journal *journal;
+    char *store_dir;
+    struct states *states;
     void *state;
     bool opened;
     struct metrics *metrics;
@@ -111,6 +115,8 @@ open_worker(struct process *process, struct err *err)
         process->worker->open(&process->context, &process->state, err))
         return err->kind;
     process->opened = true;
+    if (process->states)
+        states_set_worker(process->states, process->state);
     return ERR_OK;
 }
 
@@ -198,6 +204,29 @@ transaction_timeout_ms(const struct fleet_settings *fleet)
            TRANSACTION_MARGIN_MS;
 }
 
+/* Below the name of the instance: no two processes ever share a store. */
+static enum err_kind
+open_states(struct process *process, struct err *err)
+{
+    const struct fleet_settings *fleet = &process->call->fleet;
+    char sub[2 * NAME_BYTES];
+    if (!process->worker->state)
+        return ERR_OK;
+    snprintf(sub, sizeof sub, "store/%s", instance_id(process->instance));
+    process->store_dir = config_state_dir(fleet->state_dir, sub, true, err);
+    if (!process->store_dir)
+        return err->kind;
+    const struct states_settings settings = {
+        .worker = process->worker,
+        .kafka = &process->kafka,
+        .folder = process->store_dir,
+        .max_bytes = fleet->store_max,
+    };
+    process->states = states_new(&settings, err);
+    process->context.states = process->states;
+    return process->states ? ERR_OK : err->kind;
+}
+
 static enum err_kind
 open_runner(struct process *process, struct err *err)
 {
@@ -216,6 +245,7 @@ open_runner(struct process *process, struct err *err)
         .transaction_timeout_ms = transaction_timeout_ms(fleet),
         .refuse_embedded = true,
         .journal = process->journal,
+        .states = process->states,
         .dead = process->dead,
         .group_instance_id = fleet->static_member ? id : NULL,
         .start = fleet->start == START_LATEST ? TOPIC_FROM_END : TOPIC_FROM_START,
@@ -272,7 +302,7 @@ open_all(struct process *process, struct err *err)
         return err->kind;
     process->journal = journal_open(fleet->state_dir, instance_id(process->instance),
                                     process->worker->input, err);
-    if (!process->journal || open_worker(process, err))
+    if (!process->journal || open_states(process, err) || open_worker(process, err))
         return err->kind;
     if (open_runner(process, err))
         return err->kind;
@@ -296,6 +326,8 @@ run(struct process *process, struct err *err)
     *err = (struct err){0}; /* said */
     admin_stop(process->admin);
     runner_free(process->runner);
+    states_free(process->states);
+    free(process->store_dir);
     metrics_free(process->metrics);
     close_worker(process);
     journal_close(process->journal);

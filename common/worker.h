@@ -10,6 +10,7 @@
 #include "origin.h"
 #include "record.h"
 #include "serde.h"
+#include "store.h"
 
 /*
  * One record from bytes to what it gives: decode, gather, derive, emit, in this order and
@@ -27,6 +28,30 @@ struct worker_context {
         *provenance; /* worker, version, config_sha256, generation; no inputs */
     const struct schema_source *schemas; /* NULL without a registry */
     struct option_list claim_roots;      /* setting claim.roots */
+    /* Where the state of each partition is; NULL: a dry run, or a worker without state.
+     */
+    struct states *states;
+};
+
+/* The store of an assigned partition. Borrowed, until on_record returns. NULL: it is not
+ * ours. */
+struct store *states_find(struct states *states, int32_t partition);
+
+/*
+ * State of a worker (store.h): what on_record stages in the store of its partition is
+ * written, in the same commit as what it gives, to the changelog topic, which has as many
+ * partitions as the input.
+ */
+struct worker_state {
+    const char *topic;   /* changelog, one of the worker's outputs */
+    size_t suffix_bytes; /* of its keys */
+    store_due_fn *due;   /* gets what open() gave */
+    /* A record is due: stages changes and fills `out`, as on_record does. */
+    enum err_kind (*on_due)(void *state,
+                            struct store *store,
+                            struct slice value,
+                            struct emits *out,
+                            struct err *err);
 };
 
 struct worker {
@@ -45,6 +70,7 @@ struct worker {
                           void **ret_state,
                           struct err *err);
     worker_record_fn *on_record;
+    const struct worker_state *state; /* NULL: none */
     void (*close)(void *state);
 };
 

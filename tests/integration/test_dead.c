@@ -442,7 +442,7 @@ static void
 a_kill_loses_and_doubles_none(void **state)
 {
     (void)state;
-    enum { N = 3000 };
+    enum { N = 6000 }; /* twelve batches: it is killed after the first */
     static int counts[N];
     struct tally tally = {counts, N};
     struct process process;
@@ -451,12 +451,13 @@ a_kill_loses_and_doubles_none(void **state)
 
     start_dead(&process, WORDS("requeue", "--execute"));
     assert_true(
-        process_wait_line(&process, "of 3000 requeued", line, sizeof line, TIMEOUT_MS));
+        process_wait_line(&process, "of 6000 requeued", line, sizeof line, TIMEOUT_MS));
     process_signal(&process, SIGKILL);
-    process_wait(&process, TIMEOUT_MS);
+    assert_int_equal(process_wait(&process, TIMEOUT_MS), 128 + SIGKILL);
     process_close(&process);
 
-    expect(0, WORDS("requeue", "--execute"), WORDS(", 0 left out"));
+    expect(0, WORDS("requeue", "--execute"),
+           WORDS("an earlier requeue did not end", ", 0 left out"));
 
     assert_int_equal(read_topic(TOPIC_TUNINGS, tally_key, &tally), N);
     for (int i = 0; i < N; i++)

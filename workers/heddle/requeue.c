@@ -25,7 +25,6 @@ enum {
 };
 
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
-CLEANUP_DEFINE(struct producer, producer_free);
 
 /* --- what an earlier run has left --------------------------------------------------- */
 

@@ -226,7 +226,7 @@ visit_fn(struct dead *dead, const struct message *in, bool *ret_more, struct err
 static enum err_kind
 collect(struct dead *dead, const struct message *in, bool *ret_more, struct err *err)
 {
-    (void)ret_more;
+    *ret_more = true; /* there may be another that fits */
     int64_t max_attempts = settings.max_attempts ? settings.max_attempts
                                                  : dead->call->fleet.dead_max_attempts;
     return letters_add(&dead->letters, in, &dead->filter, &dead->marks, max_attempts,

@@ -87,7 +87,7 @@ read_date(const char **at, struct tm *day)
 static bool
 read_fraction(const char **at, int64_t *ret_ms)
 {
-    static const int scale[] = {100, 10, 1};
+    static const int64_t scale[] = {100, 10, 1};
     size_t n = strspn(*at, "0123456789");
     if (n == 0 || n > FRACTION_MAX)
         return false;

@@ -17,6 +17,12 @@ static const struct kafka_property asking[] = {
     {NULL, NULL},
 };
 
+/* The end is told by a fetch that finds nothing: it should not wait for more. */
+static const struct kafka_property defaults[] = {
+    {"fetch.wait.max.ms", "20"},
+    {NULL, NULL},
+};
+
 static const struct kafka_property owned[] = {
     {"group.id", "heddle-changelog"}, /* asked for by the library; nothing is committed */
     {"enable.auto.commit", "false"},       {"enable.auto.offset.store", "false"},
@@ -155,7 +161,8 @@ changelog_read(const struct kafka_settings *settings,
     *ret_next = reading->from > range.start ? reading->from : range.start;
     if (*ret_next >= range.end)
         return ERR_OK;
-    if (kafka_client_open(&client, RD_KAFKA_CONSUMER, settings, NULL, owned, NULL, err))
+    if (kafka_client_open(&client, RD_KAFKA_CONSUMER, settings, defaults, owned, NULL,
+                          err))
         return err->kind;
     rd_kafka_poll_set_consumer(client.rk);
     enum err_kind kind = assign(&client, reading, *ret_next, err);

@@ -14,7 +14,7 @@
 #include "log.h"
 #include "topics.h"
 
-enum { TEXT_BYTES = 512 };
+enum { TEXT_BYTES = 512, LOG_WARNING_LEVEL = 4 }; /* as syslog counts */
 
 /* Well below the smallest topic's maximum, as the library's own default. */
 static const struct kafka_property common_defaults[] = {
@@ -89,9 +89,11 @@ on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
 static void
 on_error(rd_kafka_t *rk, int code, const char *reason, void *opaque)
 {
-    (void)reason;
-    (void)rk;
     struct kafka_client *client = opaque;
+    if (code == RD_KAFKA_RESP_ERR__AUTHENTICATION) {
+        atomic_fetch_add(&client->refused, 1);
+        on_log(rk, LOG_WARNING_LEVEL, "AUTH", reason);
+    }
     if (code != RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN)
         return;
     atomic_store(&client->down, true);
@@ -107,8 +109,10 @@ on_statistics(rd_kafka_t *rk, char *json, size_t len, void *opaque)
     /* Only a broker's state is written in capitals. */
     bool up = strstr(json, "\"state\":\"UP\"") != NULL;
     atomic_store(&client->connected, up);
-    if (up)
+    if (up) {
         atomic_store(&client->down, false);
+        atomic_store(&client->refused, 0);
+    }
     return 0; /* the library frees the text */
 }
 
@@ -198,6 +202,15 @@ kafka_fatal_error(const struct kafka_client *client, struct err *err)
         return kind;
     return err_fatal(err, EXIT_TRY_AGAIN, "client_fatal",
                      "the Kafka client gave up: %s; start the process again", text);
+}
+
+enum err_kind
+kafka_login_error(const struct kafka_client *client, int times, struct err *err)
+{
+    if (atomic_load(&client->refused) < times)
+        return ERR_OK;
+    return kafka_error(err, RD_KAFKA_RESP_ERR__AUTHENTICATION, "permission_denied",
+                       "the login at the broker", NULL);
 }
 
 /* --- properties --------------------------------------------------------------------- */
@@ -331,17 +344,23 @@ kafka_check_properties(const struct kafka_settings *settings, struct err *err)
     return set_given(conf, settings, err);
 }
 
-const char *
-kafka_known_trouble(const struct kafka_settings *settings)
+/* Said once a process, however many clients it makes. */
+static void
+warn_of_defects(const struct kafka_settings *settings)
 {
+    static atomic_flag said = ATOMIC_FLAG_INIT;
     const char *mechanism = kafka_property(settings, "sasl.mechanism");
     if (!mechanism)
         mechanism = kafka_property(settings, "sasl.mechanisms");
-    if (mechanism && strncmp(mechanism, "SCRAM", 5) == 0 &&
-        kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_SCRAM))
-        return "SCRAM logins are refused by Kafka 4 with librdkafka before 2.6.1; use "
-               "another sasl.mechanism or a newer library";
-    return NULL;
+    if (!mechanism || strncmp(mechanism, "SCRAM", 5) != 0 ||
+        !kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_SCRAM) ||
+        atomic_flag_test_and_set(&said))
+        return;
+    log_event(LOG_WARNING,
+              "Kafka 4 refuses this login of a librdkafka before 2.6.1: take another "
+              "sasl.mechanism or a newer library",
+              LOG_FIELDS(LOG_STR("sasl_mechanism", mechanism),
+                         LOG_STR("librdkafka", rd_kafka_version_str())));
 }
 
 /* --- making a client ---------------------------------------------------------------- */
@@ -362,20 +381,9 @@ new_with_signals_blocked(rd_kafka_type_t type,
     return rk;
 }
 
-static enum kafka_role
-role_of(rd_kafka_type_t type, const struct kafka_property *owned)
-{
-    if (type == RD_KAFKA_CONSUMER)
-        return KAFKA_CONSUMES;
-    for (; owned && owned->name; owned++)
-        if (strcmp(owned->name, "transactional.id") == 0)
-            return KAFKA_TRANSACTS;
-    return KAFKA_OTHER_ROLE;
-}
-
 enum err_kind
 kafka_client_open(struct kafka_client *client,
-                  rd_kafka_type_t type,
+                  enum kafka_role role,
                   const struct kafka_settings *settings,
                   const struct kafka_property *defaults,
                   const struct kafka_property *owned,
@@ -384,18 +392,21 @@ kafka_client_open(struct kafka_client *client,
 {
     CLEANUP(conf_destroyp) rd_kafka_conf_t *conf = rd_kafka_conf_new();
     struct kafka_property tuning[KAFKA_TUNING_MAX];
-    kafka_tuning(rd_kafka_version(), role_of(type, owned), tuning);
+    kafka_tuning(rd_kafka_version(), role, tuning);
     if (set_all(conf, common_defaults, err) || set_all(conf, tuning, err) ||
         set_size_limits(conf, settings->topics, err) || set_all(conf, defaults, err) ||
         set_given(conf, settings, err) || set_all(conf, owned, err))
         return ERR_FATAL;
+    warn_of_defects(settings);
     rd_kafka_conf_set_log_cb(conf, on_log);
     rd_kafka_conf_set_error_cb(conf, on_error);
     rd_kafka_conf_set_opaque(conf, client);
     if (prepare)
         prepare(conf);
     char text[TEXT_BYTES];
-    client->rk = new_with_signals_blocked(type, conf, text, sizeof text);
+    client->rk = new_with_signals_blocked(role == KAFKA_CONSUMES ? RD_KAFKA_CONSUMER
+                                                                 : RD_KAFKA_PRODUCER,
+                                          conf, text, sizeof text);
     if (!client->rk)
         return err_fatal(err, EXIT_CONFIG, "kafka_property",
                          "no Kafka client with these properties: %s", text);
@@ -442,10 +453,14 @@ kafka_message_fill(const rd_kafka_message_t *record,
 /* --- metadata ----------------------------------------------------------------------- */
 
 static enum err_kind
-unreachable(const struct kafka_settings *settings,
+unreachable(const struct kafka_client *client,
+            const struct kafka_settings *settings,
             rd_kafka_resp_err_t answer,
             struct err *err)
 {
+    rd_kafka_poll(client->rk, 0); /* the login's refusal comes by callback alone */
+    if (kafka_login_error(client, 1, err))
+        return err->kind;
     enum err_kind kind = lasting_error(err, answer, "metadata", rd_kafka_err2str(answer));
     if (kind)
         return kind;
@@ -471,7 +486,7 @@ kafka_partition_count(const struct kafka_client *client,
         rd_kafka_metadata(client->rk, 0, handle, &metadata, timeout_ms);
     rd_kafka_topic_destroy(handle);
     if (answer)
-        return unreachable(settings, answer, err);
+        return unreachable(client, settings, answer, err);
     enum err_kind kind = ERR_OK;
     if (metadata->topic_cnt == 1 && metadata->topics[0].err)
         kind =
@@ -483,6 +498,23 @@ kafka_partition_count(const struct kafka_client *client,
     else
         *ret_n = metadata->topics[0].partition_cnt;
     rd_kafka_metadata_destroy(metadata);
+    return kind;
+}
+
+enum err_kind
+kafka_find_topic(const struct kafka_settings *settings,
+                 const char *topic,
+                 int timeout_ms,
+                 int32_t *ret_n,
+                 struct err *err)
+{
+    struct kafka_client client = {0};
+    /* A consumer: its question does not make the topic. */
+    if (kafka_client_open(&client, KAFKA_CONSUMES, settings, NULL, NULL, NULL, err))
+        return err->kind;
+    enum err_kind kind =
+        kafka_partition_count(&client, settings, topic, timeout_ms, ret_n, err);
+    rd_kafka_destroy(client.rk);
     return kind;
 }
 
@@ -605,7 +637,7 @@ read_cluster(const struct kafka_client *client,
     rd_kafka_resp_err_t answer =
         rd_kafka_metadata(client->rk, 1, NULL, &metadata, timeout_ms);
     if (answer)
-        return unreachable(settings, answer, err);
+        return unreachable(client, settings, answer, err);
     enum err_kind kind = copy_topics(metadata, info, err);
     rd_kafka_metadata_destroy(metadata);
     if (kind)
@@ -628,7 +660,7 @@ cluster_info_get(const struct kafka_settings *settings,
                  struct err *err)
 {
     struct kafka_client client = {0};
-    if (kafka_client_open(&client, RD_KAFKA_PRODUCER, settings, NULL, NULL, NULL, err))
+    if (kafka_client_open(&client, KAFKA_PRODUCES, settings, NULL, NULL, NULL, err))
         return err->kind;
     struct cluster_info info = {0};
     enum err_kind kind = read_cluster(&client, settings, timeout_ms, &info, err);
@@ -736,7 +768,7 @@ kafka_group_lag(const struct kafka_settings *settings,
 {
     const struct kafka_property owned[] = {{"group.id", group}, {NULL, NULL}};
     struct kafka_client client = {0};
-    if (kafka_client_open(&client, RD_KAFKA_CONSUMER, settings, NULL, owned, NULL, err))
+    if (kafka_client_open(&client, KAFKA_CONSUMES, settings, NULL, owned, NULL, err))
         return err->kind;
     int32_t n = 0;
     bool stuck = false;

@@ -6,7 +6,8 @@
  *
  * The library's log and error callbacks come from its own threads; they are forwarded to
  * log.h and to an atomic, nothing else. Signals are blocked around the making of a
- * client.
+ * client. What is known to go wrong with its settings on the library that is loaded
+ * (kafka_tuning.h) is warned of once a process, when the first client is made.
  *
  * What the broker answers becomes an error so, wherever it happens:
  *   INVALID_RECORD, INVALID_TIMESTAMP            ERR_RECORD "record_refused_by_broker"
@@ -45,9 +46,6 @@ struct kafka_settings {
  * nearest name. */
 enum err_kind kafka_check_properties(const struct kafka_settings *settings,
                                      struct err *err);
-/* What is known to go wrong with these settings on the library that is loaded: one
- * sentence for the log at start, static; NULL: nothing. */
-const char *kafka_known_trouble(const struct kafka_settings *settings);
 
 /* How long a call that may be made again goes on: `wait` is asked before each, and may
  * take its time. */
@@ -193,6 +191,16 @@ enum err_kind cluster_info_get(const struct kafka_settings *settings,
                                struct cluster_info *ret_info,
                                struct err *err);
 void cluster_info_done(struct cluster_info *info);
+/*
+ * Number of partitions of one topic, asked for by its name: a cluster leaves topics that
+ * we may not see out of its list, but says "permission_denied" of one that is named.
+ * Never to be asked on the embedded broker, which would make it.
+ */
+enum err_kind kafka_find_topic(const struct kafka_settings *settings,
+                               const char *topic,
+                               int timeout_ms,
+                               int32_t *ret_n,
+                               struct err *err);
 
 /* Committed offset, log start and end of each partition of `topic` for `group`. */
 struct group_lag {

@@ -24,7 +24,7 @@ kafka_admin_new(const struct kafka_settings *settings, int timeout_ms, struct er
         err_no_memory(err, "the admin client");
         return NULL;
     }
-    if (kafka_client_open(&admin->client, RD_KAFKA_PRODUCER, settings, NULL, NULL, NULL,
+    if (kafka_client_open(&admin->client, KAFKA_PRODUCES, settings, NULL, NULL, NULL,
                           err)) {
         free(admin);
         return NULL;

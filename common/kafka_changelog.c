@@ -64,7 +64,7 @@ find_range(const struct kafka_settings *settings,
 {
     struct kafka_client client = {0};
     bool stuck = false;
-    if (kafka_client_open(&client, RD_KAFKA_CONSUMER, settings, NULL, asking, NULL, err))
+    if (kafka_client_open(&client, KAFKA_CONSUMES, settings, NULL, asking, NULL, err))
         return err->kind;
     enum err_kind kind = ask_range(&client, settings, reading, ret_range, &stuck, err);
     if (!stuck)
@@ -161,8 +161,7 @@ changelog_read(const struct kafka_settings *settings,
     *ret_next = reading->from > range.start ? reading->from : range.start;
     if (*ret_next >= range.end)
         return ERR_OK;
-    if (kafka_client_open(&client, RD_KAFKA_CONSUMER, settings, defaults, owned, NULL,
-                          err))
+    if (kafka_client_open(&client, KAFKA_CONSUMES, settings, defaults, owned, NULL, err))
         return err->kind;
     rd_kafka_poll_set_consumer(client.rk);
     enum err_kind kind = assign(&client, reading, *ret_next, err);

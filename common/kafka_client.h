@@ -17,16 +17,18 @@ struct kafka_client {
     rd_kafka_t *rk;
     atomic_bool down;      /* every known broker connection is down */
     atomic_bool connected; /* statistics: at least one is up */
+    atomic_int refused; /* logins refused in a row; statistics that show one up end it */
 };
 
 enum { KAFKA_MAX_PARTITIONS = 10000, KAFKA_NUMBER_BYTES = 24 };
 
 /*
- * Makes the client: common defaults, those of the library's version, `defaults`, the properties of `settings`, `owned`
- * (each ends with a NULL name, may be NULL). ERR_FATAL EXIT_CONFIG "kafka_property".
+ * Makes the client: common defaults, those of the library's version, `defaults`, the
+ * properties of `settings`, `owned` (each ends with a NULL name, may be NULL). ERR_FATAL
+ * EXIT_CONFIG "kafka_property".
  */
 enum err_kind kafka_client_open(struct kafka_client *client,
-                                rd_kafka_type_t type,
+                                enum kafka_role role,
                                 const struct kafka_settings *settings,
                                 const struct kafka_property *defaults,
                                 const struct kafka_property *owned,
@@ -47,6 +49,11 @@ enum err_kind kafka_error(struct err *err,
                           const char *detail);
 /* As above when the library has had a fatal error; ERR_OK otherwise. */
 enum err_kind kafka_fatal_error(const struct kafka_client *client, struct err *err);
+
+/* ERR_FATAL "permission_denied" once `times` logins were refused in a row: one may be a
+ * broker that went away meanwhile. */
+enum err_kind
+kafka_login_error(const struct kafka_client *client, int times, struct err *err);
 
 /* The value of a property in `settings`; NULL when it is not set there. */
 const char *kafka_property(const struct kafka_settings *settings, const char *name);

@@ -14,6 +14,7 @@ enum {
     COMMITTED_TIMEOUT_MS = 1000,
     COMMIT_TIMEOUT_MS = 4000, /* below any session timeout: commits happen on revoke */
     NO_COMMIT = -1,
+    MAX_REFUSED_LOGINS = 3,
 };
 
 static const struct kafka_property defaults[] = {
@@ -225,8 +226,8 @@ open_client(struct consumer *consumer,
          settings->group_instance_id},
         {NULL, NULL},
     };
-    return kafka_client_open(&consumer->client, RD_KAFKA_CONSUMER, settings->kafka,
-                             defaults, owned, prepare, err);
+    return kafka_client_open(&consumer->client, KAFKA_CONSUMES, settings->kafka, defaults,
+                             owned, prepare, err);
 }
 
 static enum err_kind
@@ -361,6 +362,8 @@ consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err)
     rd_kafka_message_t *record = rd_kafka_consumer_poll(consumer->client.rk, timeout_ms);
     if (consumer->failure.kind)
         *err = consumer->failure;
+    else
+        kafka_login_error(&consumer->client, MAX_REFUSED_LOGINS, err);
     if (!record)
         return NULL;
     struct consumed *consumed = NULL;

@@ -89,7 +89,9 @@ on_delivery(rd_kafka_t *rk, const rd_kafka_message_t *record, void *opaque)
     struct err err = {0};
     char what[WHAT_BYTES];
     snprintf(what, sizeof what, "a record for %s", rd_kafka_topic_name(record->rkt));
-    kafka_error(&err, record->err, "delivery_failed", what, NULL);
+    /* After a fatal error records fail with what follows from it. */
+    if (!kafka_fatal_error(&producer->client, &err))
+        kafka_error(&err, record->err, "delivery_failed", what, NULL);
     if (!producer->failure.kind ||
         (producer->failure.kind != ERR_FATAL && err.kind > producer->failure.kind))
         producer->failure = err;
@@ -111,7 +113,8 @@ prepare_transactional(rd_kafka_conf_t *conf)
 }
 
 static struct producer *
-open_producer(const struct kafka_settings *settings,
+open_producer(enum kafka_role role,
+              const struct kafka_settings *settings,
               const struct kafka_property *defaults,
               const struct kafka_property *owned,
               void (*prepare_conf)(rd_kafka_conf_t *conf),
@@ -126,7 +129,7 @@ open_producer(const struct kafka_settings *settings,
     }
     producer->report = report;
     producer->state = state;
-    if (kafka_client_open(&producer->client, RD_KAFKA_PRODUCER, settings, defaults, owned,
+    if (kafka_client_open(&producer->client, role, settings, defaults, owned,
                           prepare_conf, err)) {
         free(producer);
         return NULL;
@@ -140,7 +143,8 @@ producer_new(const struct kafka_settings *settings,
              void *state,
              struct err *err)
 {
-    return open_producer(settings, plain_defaults, NULL, prepare, report, state, err);
+    return open_producer(KAFKA_PRODUCES, settings, plain_defaults, NULL, prepare, report,
+                         state, err);
 }
 
 struct producer *
@@ -167,8 +171,8 @@ producer_new_transactional(const struct kafka_settings *settings,
         {"statistics.interval.ms", KAFKA_STATISTICS_MS},
         {NULL, NULL},
     };
-    return open_producer(settings, defaults, owned, prepare_transactional, report, state,
-                         err);
+    return open_producer(KAFKA_TRANSACTS, settings, defaults, owned,
+                         prepare_transactional, report, state, err);
 }
 
 struct kafka_client *

@@ -107,7 +107,7 @@ open_reader(struct topic_reader *reader,
 {
     if (!reader->topic)
         return err_no_memory(err, "a topic's name");
-    if (kafka_client_open(&reader->client, RD_KAFKA_CONSUMER, settings, NULL, owned,
+    if (kafka_client_open(&reader->client, KAFKA_CONSUMES, settings, NULL, owned,
                           kafka_watch_connection, err))
         return err->kind;
     rd_kafka_poll_set_consumer(reader->client.rk);
@@ -261,7 +261,9 @@ take(struct topic_reader *reader, rd_kafka_message_t *record, struct err *err)
         atomic_store(&reader->client.down, false);
         if (record->offset >= reader->ranges[record->partition].end)
             finish(reader, record->partition);
-    } else if (kafka_error(err, record->err, "read_failed", reader->topic,
+    } else if (record->err != RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED &&
+               /* The library asks for a coordinator that the reading has no use for. */
+               kafka_error(err, record->err, "read_failed", reader->topic,
                            rd_kafka_message_errstr(record)) == ERR_RETRY) {
         *err = (struct err){0}; /* the library goes on by itself */
     }

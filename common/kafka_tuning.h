@@ -17,9 +17,9 @@ struct kafka_property {
 };
 
 enum kafka_role {
-    KAFKA_CONSUMES,   /* fetches: group consumers and readers */
-    KAFKA_TRANSACTS,  /* a producer with transactions */
-    KAFKA_OTHER_ROLE, /* nothing to tune */
+    KAFKA_CONSUMES,  /* fetches: group consumers and readers */
+    KAFKA_TRANSACTS, /* a producer with transactions */
+    KAFKA_PRODUCES,  /* without transactions; admin calls, too */
 };
 
 /* Properties of a role, the last one with a NULL name included. */

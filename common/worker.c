@@ -181,12 +181,7 @@ check_settings(struct process *process, struct err *err)
     process->kafka.topics = process->topics;
     if (fleet_check_brokers(&process->kafka, err))
         return err->kind;
-    if (kafka_check_properties(&process->kafka, err))
-        return err->kind;
-    const char *trouble = kafka_known_trouble(&process->kafka);
-    if (trouble)
-        log_say(LOG_WARNING, trouble);
-    return ERR_OK;
+    return kafka_check_properties(&process->kafka, err);
 }
 
 static const struct delivery_ops *

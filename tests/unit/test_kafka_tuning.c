@@ -42,7 +42,7 @@ shortens_the_wait_between_transactions_on_old_libraries(void **state)
     (void)state;
     assert_string_equal(value_of(FLOOR, KAFKA_TRANSACTS, "retry.backoff.ms"), "5");
     assert_null(value_of(CURRENT, KAFKA_TRANSACTS, "retry.backoff.ms"));
-    assert_null(value_of(FLOOR, KAFKA_OTHER_ROLE, "retry.backoff.ms"));
+    assert_null(value_of(FLOOR, KAFKA_PRODUCES, "retry.backoff.ms"));
 }
 
 static void

@@ -178,14 +178,22 @@ meet_cluster(struct feed *feed, struct err *err)
 {
     struct cluster_info info = {0};
     bool found = false;
+    bool mock = false;
+    int32_t n = 0;
     if (cluster_info_get(&feed->kafka, BROKER_TIMEOUT_MS, &info, err))
         return err->kind;
     for (size_t i = 0; i < info.n_topics; i++)
         found |= strcmp(info.topics[i].name, topic) == 0;
+    mock = info.mock;
     feed->cluster_id = strdup(info.cluster_id ? info.cluster_id : "");
     cluster_info_done(&info);
     if (!feed->cluster_id)
         return err_no_memory(err, "the cluster's id");
+    /* One that we may not see is not in the list. */
+    if (!found && !mock &&
+        kafka_find_topic(&feed->kafka, topic, BROKER_TIMEOUT_MS, &n, err) &&
+        err_exit_code(err) == EXIT_PERMISSION)
+        return err->kind;
     if (!found)
         return err_fatal(
             err, EXIT_UNREACHABLE, "topic_unknown",

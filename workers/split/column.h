@@ -22,32 +22,48 @@ void column_pool_free(struct column_pool *pool);
 /* What went wrong in a read that could not say so. */
 enum err_kind column_pool_check(const struct column_pool *pool, struct err *err);
 
-struct column_page;
+/* Where a page is: in a frame of the pool, in the spill, or (new) in neither. */
+struct column_page {
+    int32_t frame;  /* -1: none */
+    uint64_t spill; /* offset + 1 in the spill; 0: it was never written */
+};
+
+/* How the records are ordered; each order is total. */
+enum column_order {
+    ORDER_EVENT, /* struct event: (ts, source index) */
+    ORDER_MARK,  /* int64 key, then uint64: (key, index) */
+    ORDER_LINK,  /* uint32 group, uint32 position, uint64 index: (group, index) */
+    ORDER_REF,   /* uint32 group, uint32 position: (group, position) */
+};
 
 struct column {
     struct column_pool *pool; /* borrowed */
     size_t size;              /* bytes of a record */
+    enum column_order order;
     uint64_t n;
     uint64_t cap;
-    char *memory; /* all records, when the pool has no budget */
-    struct column_page **pages;
+    char *memory;              /* all records, when the pool has no budget */
+    struct column_page *pages; /* with a budget */
     uint64_t n_pages;
+    uint64_t per_page; /* records */
 };
 
-void column_init(struct column *column, struct column_pool *pool, size_t size);
+void column_init(struct column *column,
+                 struct column_pool *pool,
+                 size_t size,
+                 enum column_order order);
 void column_done(struct column *column);
 /* Empties it and keeps what memory it has. */
 void column_reset(struct column *column);
-enum err_kind column_make_room(struct column *column, uint64_t n, struct err *err);
 enum err_kind
-column_add_paged(struct column *column, const void *record, struct err *err);
+column_add_slowly(struct column *column, const void *record, struct err *err);
 void column_read_paged(const struct column *column, uint64_t i, void *ret_record);
 
 static inline enum err_kind
 column_add(struct column *column, const void *record, struct err *err)
 {
     if (column->n == column->cap || !column->memory)
-        return column_add_paged(column, record, err);
+        return column_add_slowly(column, record, err);
     memcpy(column->memory + column->n++ * column->size, record, column->size);
     return ERR_OK;
 }
@@ -62,9 +78,8 @@ column_read(const struct column *column, uint64_t i, void *ret_record)
         column_read_paged(column, i, ret_record);
 }
 
-/* Less than, equal to, greater than 0, as memcmp. A total order: no two are equal. */
-typedef int column_compare(const void *a, const void *b);
+/* Takes the last record off. */
+void column_drop_last(struct column *column);
 
 /* Sorts in place (memory), or by merging runs through the spill. */
-enum err_kind
-column_sort(struct column *column, column_compare *compare, struct err *err);
+enum err_kind column_sort(struct column *column, struct err *err);

@@ -14,7 +14,7 @@
 #include "err.h"
 #include "scan.h"
 #include "source.h"
-#include "strings.h"
+#include "texts.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +39,11 @@ enum event_category {
  */
 typedef uint32_t event_id;
 
+/* Set in an id that is a text of events_texts() and no small integer. */
+#define EVENT_ID_TEXT (UINT32_C(1) << 31)
+
+enum { EVENT_CATEGORY_SHIFT = 36, EVENT_THREAD_SHIFT = 40 };
+
 /* Most that `place` can hold; more is refused as trace_too_large. */
 #define EVENT_MAX_INDEX  ((UINT64_C(1) << 36) - 1)
 #define EVENT_MAX_THREAD ((UINT32_C(1) << 24) - 1)
@@ -62,20 +67,23 @@ event_index(struct event event)
 static inline enum event_category
 event_category(struct event event)
 {
-    return (enum event_category)(event.place >> 36 & 15);
+    return (enum event_category)(event.place >> EVENT_CATEGORY_SHIFT & 15);
 }
 
 /* Number of the (pid, tid) pair: events_thread(). */
 static inline uint32_t
 event_thread(struct event event)
 {
-    return (uint32_t)(event.place >> 40);
+    return (uint32_t)(event.place >> EVENT_THREAD_SHIFT);
 }
 
 static inline int64_t
 event_end_ns(struct event event)
 {
-    return event.ts_ns + event.dur_ns;
+    int64_t end;
+    if (__builtin_add_overflow(event.ts_ns, event.dur_ns, &end))
+        return INT64_MAX;
+    return end;
 }
 
 static inline bool
@@ -149,8 +157,8 @@ struct events;
 struct events *events_new(const struct split_limits *limits,
                           const struct split_spill *spill);
 void events_free(struct events *events);
-/* Empties it, for a scan that starts anew. */
-enum err_kind events_reset(struct events *events, struct err *err);
+/* Empties it, for a scan that starts anew: the `restart` of a scan_listener. */
+enum err_kind events_reset(void *events, struct err *err);
 /*
  * Takes the next event of the scan (rules 1 to 10): the `event` of a scan_listener whose
  * state is the index. ERR_FATAL "out_of_memory", the spill's error, or ERR_RECORD
@@ -163,11 +171,11 @@ enum err_kind events_close(struct events *events, struct err *err);
 const char *events_limit(const struct events *events);
 
 const struct event_counts *events_counts(const struct events *events);
-const struct strings *events_strings(const struct events *events);
+const struct texts *events_texts(const struct events *events);
 /* Text of a name. */
 struct slice events_text(const struct events *events, uint32_t text);
 
-/* Sum of dur over all GPU events (kernels, copies, sets). */
+/* Sum of dur over all GPU events (kernels, copies, sets); stays at INT64_MAX. */
 int64_t events_gpu_busy_ns(const struct events *events);
 
 /*
@@ -200,6 +208,8 @@ uint64_t events_instant_from(const struct events *events, int64_t ts_ns);
  */
 struct event_run events_gpu_of(const struct events *events, event_id correlation);
 struct event events_gpu_linked(const struct events *events, uint64_t k);
+/* Its position in events_gpu(). */
+uint64_t events_gpu_linked_at(const struct events *events, uint64_t k);
 struct event_run events_flows_of(const struct events *events, event_id id);
 
 /*
@@ -214,6 +224,7 @@ events_correlated_from(const struct events *events, struct event_run run, int64_
 /* The element that closes the B at source index `begin`; false: it is no pair. */
 bool events_pair_end(const struct events *events, uint64_t begin, uint64_t *ret_end);
 
+/* Threads are numbered from 1 to below the count; details likewise. */
 uint32_t events_thread_count(const struct events *events);
 struct event_thread events_thread(const struct events *events, uint32_t thread);
 struct event_shape events_shape(const struct events *events, uint32_t detail);

@@ -41,7 +41,7 @@ enum scan_key {
     SCAN_KEY_UNKNOWN = SCAN_KEYS,
 };
 
-enum { SCAN_DUPLICATE_KEYS = SCAN_STREAM + 1 };
+#define SCAN_DUPLICATE_KEYS SCAN_GRID /* the first that is none of them */
 
 enum scan_type {
     SCAN_NULL,
@@ -96,6 +96,9 @@ scan_given(const struct scan_event *event, enum scan_key key)
     return scan_has(event, key) && event->field[key].type != SCAN_NULL;
 }
 
+/* No setting of max_event_bytes goes beyond 1 GiB. */
+#define SCAN_MAX_EVENT_BYTES (UINT64_C(1) << 30)
+
 /* Who listens. Everything handed out is borrowed for the call. NULL members are skipped.
  */
 struct scan_listener {
@@ -112,6 +115,8 @@ struct scan_listener {
                             uint32_t repairs,
                             bool is_after,
                             struct err *err);
+    /* Forget all that was handed out: the scan starts anew, with another decoder. */
+    enum err_kind (*restart)(void *state, struct err *err);
 };
 
 /* What reading found: `manifest.input` of splitting.md 11.5. 0 or false: not there. */

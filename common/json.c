@@ -3,7 +3,6 @@
 #include "json.h"
 
 #include "cleanup.h"
-#include "json_node.h"
 #include "text.h"
 
 #include <stdlib.h>
@@ -33,28 +32,32 @@ class_of(char c)
     return byte < 0x80 ? (enum byte_class)punctuation_classes[byte] : BYTE_WIDE;
 }
 
+/*
+ * The position is handed from step to step, so it stays in a register: each returns the
+ * one behind what it read, NULL when `err` is set.
+ */
 struct reader {
     struct json *doc;
-    char *at; /* the text ends with zero bytes, which no rule lets pass */
-    char *end;
+    char *end;     /* of the text, which zero bytes follow, which no rule lets pass */
     uint32_t open; /* the innermost open container, NO_NODE outside */
     struct err *err;
 };
 
-static enum err_kind
-invalid(struct reader *reader, const char *what)
+static char *
+invalid(const struct reader *reader, const char *at, const char *what)
 {
-    return err_set(reader->err, ERR_RECORD, "json_invalid", "%s at byte %zu", what,
-                   (size_t)(reader->at - reader->doc->text));
+    err_set(reader->err, ERR_RECORD, "json_invalid", "%s at byte %zu", what,
+            (size_t)(at - reader->doc->text));
+    return NULL;
 }
 
-static enum err_kind
-no_room(struct reader *reader)
+static char *
+no_room(const struct reader *reader)
 {
-    return err_set(
-        reader->err, ERR_RECORD, "record_too_large",
-        "a JSON document of %zu bytes needs more memory than a record may take",
-        (size_t)(reader->end - reader->doc->text));
+    err_set(reader->err, ERR_RECORD, "record_too_large",
+            "a JSON document of %zu bytes needs more memory than a record may take",
+            (size_t)(reader->end - reader->doc->text));
+    return NULL;
 }
 
 static bool
@@ -72,26 +75,45 @@ grow(struct json *doc)
     return true;
 }
 
-static inline struct json_node *
-add_node(struct reader *reader, enum node_type type)
+static inline bool
+add_node(struct reader *reader, struct json_node node)
 {
     struct json *doc = reader->doc;
     if (doc->n_nodes == doc->cap && !grow(doc)) {
         no_room(reader);
-        return NULL;
+        return false;
     }
-    struct json_node *node = &doc->nodes[doc->n_nodes++];
-    *node = (struct json_node){.type = (uint8_t)type, .next = doc->n_nodes};
-    return node;
+    doc->nodes[doc->n_nodes] = node;
+    doc->n_nodes++;
+    return true;
 }
 
-static inline void
-skip_space(struct reader *reader)
+/* A value without items, whose text is `len` bytes. */
+static inline bool
+add_leaf(struct reader *reader,
+         enum node_type type,
+         uint8_t flags,
+         const char *text,
+         size_t len)
 {
-    char *at = reader->at;
-    while (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t')
+    return add_node(reader, (struct json_node){
+                                .off = (uint32_t)(text - reader->doc->text),
+                                .len = (uint32_t)len,
+                                .next = reader->doc->n_nodes + 1,
+                                .type = (uint8_t)type,
+                                .flags = flags,
+                            });
+}
+
+/* None, or one space: what writers put there. */
+static inline char *
+skip_space(char *at)
+{
+    at += *at == ' ';
+    while ((unsigned char)*at <= ' ' &&
+           (*at == ' ' || *at == '\n' || *at == '\r' || *at == '\t'))
         at++;
-    reader->at = at;
+    return at;
 }
 
 static bool
@@ -113,46 +135,42 @@ hex_digits(const char *at, uint32_t *ret_unit)
 }
 
 /* \uXXXX, and the second half of a pair when it follows. `at` is behind the u. */
-static enum err_kind
-read_unicode(struct reader *reader, char **to)
+static char *
+read_unicode(const struct reader *reader, char *at, char **to)
 {
     uint32_t point = 0;
-    if (!hex_digits(reader->at, &point))
-        return invalid(reader, "bad \\u escape");
-    reader->at += 4;
+    if (!hex_digits(at, &point))
+        return invalid(reader, at, "bad \\u escape");
+    at += 4;
     uint32_t low = 0;
-    if (point >= 0xD800 && point < 0xDC00 && reader->at[0] == '\\' &&
-        reader->at[1] == 'u') {
-        if (!hex_digits(reader->at + 2, &low))
-            return invalid(reader, "bad \\u escape");
+    if (point >= 0xD800 && point < 0xDC00 && at[0] == '\\' && at[1] == 'u') {
+        if (!hex_digits(at + 2, &low))
+            return invalid(reader, at, "bad \\u escape");
         if (low >= 0xDC00 && low < 0xE000) {
             point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
-            reader->at += 6;
+            at += 6;
         }
     }
     *to += text_put(*to, point);
-    return ERR_OK;
-}
-
-static enum err_kind
-read_escape(struct reader *reader, char **to)
-{
-    static const char names[] = "\"\\/bfnrt";
-    static const char values[] = "\"\\/\b\f\n\r\t";
-    char c = reader->at[1];
-    if (c == 'u') {
-        reader->at += 2;
-        return read_unicode(reader, to);
-    }
-    const char *name = c ? strchr(names, c) : NULL;
-    if (!name)
-        return invalid(reader, "bad escape");
-    *(*to)++ = values[name - names];
-    reader->at += 2;
-    return ERR_OK;
+    return at;
 }
 
 static char *
+read_escape(const struct reader *reader, char *at, char **to)
+{
+    static const char names[] = "\"\\/bfnrt";
+    static const char values[] = "\"\\/\b\f\n\r\t";
+    char c = at[1];
+    if (c == 'u')
+        return read_unicode(reader, at + 2, to);
+    const char *name = c ? strchr(names, c) : NULL;
+    if (!name)
+        return invalid(reader, at, "bad escape");
+    *(*to)++ = values[name - names];
+    return at + 2;
+}
+
+static inline char *
 skip_plain(char *at)
 {
     for (;;) {
@@ -163,44 +181,50 @@ skip_plain(char *at)
     }
 }
 
-/* Undoes the escapes in place: no escape is shorter than what it stands for. */
-static enum err_kind
-read_string(struct reader *reader, uint8_t flags)
+/* A string that is not plain from `at` on. Undoes its escapes in place: none is shorter
+ * than what it stands for. */
+static char *
+read_string_on(struct reader *reader, char *begin, char *at, uint8_t flags)
 {
-    struct json_node *node = add_node(reader, NODE_STRING);
-    if (!node)
-        return reader->err ? reader->err->kind : ERR_RECORD;
-    char *begin = ++reader->at;
-    char *to = begin;
-    flags |= NODE_PLAIN;
+    char *to = at;
     for (;;) {
-        char *stop = skip_plain(reader->at);
-        if (to != reader->at)
-            memmove(to, reader->at, (size_t)(stop - reader->at));
-        to += stop - reader->at;
-        reader->at = stop;
-        switch (class_of(*stop)) {
-        case BYTE_QUOTE:
-            reader->at++;
-            node->flags = flags;
-            node->off = (uint32_t)(begin - reader->doc->text);
-            node->len = (uint32_t)(to - begin);
-            return ERR_OK;
+        char *stop = skip_plain(at);
+        if (to != at)
+            memmove(to, at, (size_t)(stop - at));
+        to += stop - at;
+        at = stop;
+        switch (class_of(*at)) {
+        case BYTE_QUOTE: {
+            size_t len = (size_t)(to - begin);
+            return add_leaf(reader, NODE_STRING, flags, begin, len) ? at + 1 : NULL;
+        }
         case BYTE_WIDE:
-            flags &= (uint8_t)~NODE_PLAIN;
-            *to++ = *reader->at++;
+            *to++ = *at++;
             break;
         case BYTE_BACKSLASH:
-            flags &= (uint8_t)~NODE_PLAIN;
-            if (read_escape(reader, &to))
-                return ERR_RECORD;
+            at = read_escape(reader, at, &to);
+            if (!at)
+                return NULL;
             break;
         case BYTE_PLAIN:
         case BYTE_CONTROL:
         default:
-            return invalid(reader, "raw control character or open string");
+            return invalid(reader, at, "raw control character or open string");
         }
     }
+}
+
+/* `at` is the quote before it. */
+static inline char *
+read_string(struct reader *reader, char *at, uint8_t flags)
+{
+    char *begin = at + 1;
+    char *stop = skip_plain(begin);
+    if (*stop != '"')
+        return read_string_on(reader, begin, stop, flags);
+    size_t len = (size_t)(stop - begin);
+    flags |= NODE_PLAIN;
+    return add_leaf(reader, NODE_STRING, flags, begin, len) ? stop + 1 : NULL;
 }
 
 static char *
@@ -229,21 +253,8 @@ number_end(char *at)
     return at;
 }
 
-static enum err_kind
-add_lexeme(struct reader *reader, enum node_type type, size_t len)
-{
-    struct json_node *node = add_node(reader, type);
-    if (!node)
-        return reader->err ? reader->err->kind : ERR_RECORD;
-    node->off = (uint32_t)(reader->at - reader->doc->text);
-    node->len = (uint32_t)len;
-    reader->at += len;
-    reader->doc->n_special += type == NODE_SPECIAL;
-    return ERR_OK;
-}
-
-static enum err_kind
-read_word(struct reader *reader)
+static char *
+read_word(struct reader *reader, char *at)
 {
     static const struct {
         const char *text;
@@ -254,55 +265,49 @@ read_word(struct reader *reader)
         {"false", 5, NODE_FALSE},      {"NaN", 3, NODE_SPECIAL},
         {"Infinity", 8, NODE_SPECIAL}, {"-Infinity", 9, NODE_SPECIAL},
     };
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strncmp(reader->at, words[i].text, words[i].len) == 0)
-            return add_lexeme(reader, (enum node_type)words[i].type, words[i].len);
-    return invalid(reader, "no JSON value");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        enum node_type type = (enum node_type)words[i].type;
+        if (strncmp(at, words[i].text, words[i].len) != 0)
+            continue;
+        if (!add_leaf(reader, type, 0, at, words[i].len))
+            return NULL;
+        reader->doc->n_special += type == NODE_SPECIAL;
+        return at + words[i].len;
+    }
+    return invalid(reader, at, "no JSON value");
 }
 
-static enum err_kind
-read_scalar(struct reader *reader)
+static inline char *
+read_scalar(struct reader *reader, char *at)
 {
-    char c = *reader->at;
+    char c = *at;
     if (c == '"')
-        return read_string(reader, 0);
+        return read_string(reader, at, 0);
     if (c != '-' && (c < '0' || c > '9'))
-        return read_word(reader);
-    char *end = number_end(reader->at);
+        return read_word(reader, at);
+    char *end = number_end(at);
     if (!end)
-        return read_word(reader);
-    return add_lexeme(reader, NODE_NUMBER, (size_t)(end - reader->at));
-}
-
-/* While a container is open its `next` holds the one around it, `off` its depth so far,
- * and `len` the number of its items. */
-static enum err_kind
-open_container(struct reader *reader, enum node_type type)
-{
-    uint32_t at = reader->doc->n_nodes;
-    struct json_node *node = add_node(reader, type);
-    if (!node)
-        return ERR_RECORD;
-    node->next = reader->open;
-    reader->open = at;
-    reader->at++;
-    return ERR_OK;
+        return read_word(reader, at);
+    return add_leaf(reader, NODE_NUMBER, 0, at, (size_t)(end - at)) ? end : NULL;
 }
 
 static struct slice
 key_at(const struct json *doc, uint32_t at)
 {
-    return (struct slice){doc->text + doc->nodes[at].off, doc->nodes[at].len};
+    return json_node_text(doc, &doc->nodes[at]);
 }
 
+/* By length and the first eight bytes: behind every key lies as much text or more. */
 static unsigned
 key_hash(struct slice key)
 {
-    unsigned hash = (unsigned)key.len * 31U;
-    if (key.len)
-        hash += (unsigned char)key.data[0] * 7U + (unsigned char)key.data[key.len - 1] +
-                (unsigned char)key.data[key.len / 2] * 131U;
-    return hash & 511U;
+    uint64_t word;
+    memcpy(&word, key.data, sizeof word);
+    word = le64toh(word);
+    if (key.len < sizeof word)
+        word = key.len ? word << (64 - 8 * key.len) : 0;
+    word = (word ^ key.len) * UINT64_C(0x9E3779B97F4A7C15);
+    return (unsigned)(word >> 55);
 }
 
 static void
@@ -369,18 +374,22 @@ keys_rise(const struct json *doc, uint32_t container)
 {
     for (uint32_t at = container + 1, next = 0; at < doc->n_nodes; at = next) {
         next = doc->nodes[at + 1].next;
-        if (next < doc->n_nodes && slice_compare(key_at(doc, at), key_at(doc, next)) >= 0)
+        if (next < doc->n_nodes && !rises(key_at(doc, at), key_at(doc, next)))
             return false;
     }
     return true;
 }
 
-static enum err_kind
-close_container(struct reader *reader)
+/*
+ * While a container is open its `next` holds the one around it, `off` its depth so far,
+ * and `len` the number of its items.
+ */
+static char *
+close_container(struct reader *reader, char *at)
 {
     struct json *doc = reader->doc;
-    uint32_t at = reader->open;
-    struct json_node *node = &doc->nodes[at];
+    uint32_t open = reader->open;
+    struct json_node *node = &doc->nodes[open];
     reader->open = node->next;
     node->next = doc->n_nodes;
     node->off++;
@@ -389,83 +398,85 @@ close_container(struct reader *reader)
         if (around->off < node->off)
             around->off = node->off;
     }
-    reader->at++;
     if (node->type != NODE_OBJECT)
-        return ERR_OK;
-    if (keys_rise(doc, at))
+        return at + 1;
+    if (keys_rise(doc, open))
         node->flags |= NODE_SORTED;
     else if (node->len <= SMALL_OBJECT)
-        drop_repeats_small(doc, at);
-    else if (!drop_repeats_large(doc, at))
+        drop_repeats_small(doc, open);
+    else if (!drop_repeats_large(doc, open))
         return no_room(reader);
-    return ERR_OK;
+    return at + 1;
 }
 
-static enum err_kind
-read_key(struct reader *reader)
+static inline char *
+read_key(struct reader *reader, char *at)
 {
-    skip_space(reader);
-    if (*reader->at != '"')
-        return invalid(reader, "no key in quotes");
-    if (read_string(reader, NODE_KEY))
-        return ERR_RECORD;
-    skip_space(reader);
-    if (*reader->at != ':')
-        return invalid(reader, "no colon behind a key");
-    reader->at++;
-    return ERR_OK;
+    at = skip_space(at);
+    if (*at != '"')
+        return invalid(reader, at, "no key in quotes");
+    at = read_string(reader, at, NODE_KEY);
+    if (!at)
+        return NULL;
+    at = skip_space(at);
+    return *at == ':' ? at + 1 : invalid(reader, at, "no colon behind a key");
 }
 
 /* Up to the next place where a value must stand; `*ret_done` when there is none. */
-static enum err_kind
-after_value(struct reader *reader, bool *ret_done)
+static inline char *
+after_value(struct reader *reader, char *at, bool *ret_done)
 {
     while (reader->open != NO_NODE) {
         struct json_node *node = &reader->doc->nodes[reader->open];
         bool object = node->type == NODE_OBJECT;
         node->len++;
-        skip_space(reader);
-        if (*reader->at == ',') {
-            reader->at++;
-            return object ? read_key(reader) : ERR_OK;
-        }
-        if (*reader->at != (object ? '}' : ']'))
-            return invalid(reader, "no comma and no end");
-        if (close_container(reader))
-            return ERR_RECORD;
+        at = skip_space(at);
+        if (*at == ',')
+            return object ? read_key(reader, at + 1) : at + 1;
+        if (*at != (object ? '}' : ']'))
+            return invalid(reader, at, "no comma and no end");
+        at = close_container(reader, at);
+        if (!at)
+            return NULL;
     }
     *ret_done = true;
-    return ERR_OK;
+    return at;
 }
 
 /* Opens a container; `*ret_value` when it is not closed at once, so a value follows. */
-static enum err_kind
-read_open(struct reader *reader, bool *ret_value)
+static char *
+read_open(struct reader *reader, char *at, bool *ret_value)
 {
-    bool object = *reader->at == '{';
-    if (open_container(reader, object ? NODE_OBJECT : NODE_ARRAY))
-        return ERR_RECORD;
-    skip_space(reader);
-    *ret_value = *reader->at != (object ? '}' : ']');
+    bool object = *at == '{';
+    uint32_t open = reader->doc->n_nodes;
+    uint8_t type = object ? NODE_OBJECT : NODE_ARRAY;
+    if (!add_node(reader, (struct json_node){.type = type, .next = reader->open}))
+        return NULL;
+    reader->open = open;
+    at = skip_space(at + 1);
+    *ret_value = *at != (object ? '}' : ']');
     if (!*ret_value)
-        return close_container(reader);
-    return object ? read_key(reader) : ERR_OK;
+        return close_container(reader, at);
+    return object ? read_key(reader, at) : at;
 }
 
 static enum err_kind
-read_document(struct reader *reader)
+read_document(struct reader *reader, char *at)
 {
     for (bool done = false; !done;) {
-        skip_space(reader);
         bool value_follows = false;
-        bool container = *reader->at == '{' || *reader->at == '[';
-        if (container ? read_open(reader, &value_follows) : read_scalar(reader))
-            return ERR_RECORD;
-        if (!value_follows && after_value(reader, &done))
+        at = skip_space(at);
+        bool container = *at == '{' || *at == '[';
+        at = container ? read_open(reader, at, &value_follows) : read_scalar(reader, at);
+        if (at && !value_follows)
+            at = after_value(reader, at, &done);
+        if (!at)
             return ERR_RECORD;
     }
-    skip_space(reader);
-    return reader->at == reader->end ? ERR_OK : invalid(reader, "text behind the value");
+    at = skip_space(at);
+    if (at != reader->end)
+        invalid(reader, at, "text behind the value");
+    return at == reader->end ? ERR_OK : ERR_RECORD;
 }
 
 static enum err_kind
@@ -500,14 +511,13 @@ json_read(struct json *ret_doc, struct slice bytes, struct arena *arena, struct 
     if (copy_text(&doc, bytes, &len, fill))
         return ERR_RECORD;
     struct reader reader = {
-        .doc = &doc, .at = doc.text, .end = doc.text + len, .open = NO_NODE, .err = fill};
-    if (len >= 3 && memcmp(doc.text, "\xEF\xBB\xBF", 3) == 0)
-        reader.at += 3;
-    skip_space(&reader);
-    if (reader.at == reader.end)
+        .doc = &doc, .end = doc.text + len, .open = NO_NODE, .err = fill};
+    bool has_mark = len >= 3 && memcmp(doc.text, "\xEF\xBB\xBF", 3) == 0;
+    char *at = skip_space(doc.text + (has_mark ? 3 : 0));
+    if (at == reader.end)
         return err_set(fill, ERR_RECORD, "json_empty", "no JSON value in %zu bytes",
                        bytes.len);
-    if (read_document(&reader))
+    if (read_document(&reader, at))
         return ERR_RECORD;
     *ret_doc = doc;
     return ERR_OK;

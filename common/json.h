@@ -13,6 +13,7 @@
 #include "arena.h"
 #include "buf.h"
 #include "err.h"
+#include "json_node.h"
 #include "slice.h"
 
 #include <stdbool.h>
@@ -27,8 +28,6 @@ enum json_kind {
     JSON_ARRAY,
     JSON_OBJECT,
 };
-
-struct json_node;
 
 /* A document. Everything in it lies in the arena it was read with. */
 struct json {
@@ -62,11 +61,41 @@ enum err_kind json_make_string(struct json *ret_doc,
                                struct err *err);
 struct json_value json_root(const struct json *doc);
 
-enum json_kind json_kind(struct json_value value);
+static inline const struct json_node *
+json_node(struct json_value value)
+{
+    return &value.doc->nodes[value.at];
+}
+
+static inline struct slice
+json_node_text(const struct json *doc, const struct json_node *node)
+{
+    return (struct slice){doc->text + node->off, node->len};
+}
+
+static inline enum json_kind
+json_kind(struct json_value value)
+{
+    static const uint8_t kinds[] = {
+        [NODE_NULL] = JSON_NULL,      [NODE_FALSE] = JSON_BOOLEAN,
+        [NODE_TRUE] = JSON_BOOLEAN,   [NODE_NUMBER] = JSON_NUMBER,
+        [NODE_SPECIAL] = JSON_NUMBER, [NODE_STRING] = JSON_STRING,
+        [NODE_ARRAY] = JSON_ARRAY,    [NODE_OBJECT] = JSON_OBJECT,
+    };
+    return value.doc ? (enum json_kind)kinds[json_node(value)->type] : JSON_ABSENT;
+}
+
 /* "null", "boolean", "number", "string", "array", "object"; "absent". */
 const char *json_kind_name(struct json_value value);
 /* The text of a string; null for anything else. */
-struct slice json_string(struct json_value value);
+static inline struct slice
+json_string(struct json_value value)
+{
+    if (!value.doc || json_node(value)->type != NODE_STRING)
+        return (struct slice){NULL, 0};
+    return json_node_text(value.doc, json_node(value));
+}
+
 /* The text a number came in, NaN and the infinities included; null for others. */
 struct slice json_number(struct json_value value);
 /* NaN, Infinity or -Infinity, which the line form writes as strings. */
@@ -79,7 +108,13 @@ bool json_is_true(struct json_value value);
 /* Python's bool(): absent, null, false, 0, "", [] and {} are false; NaN is true. */
 bool json_truthy(struct json_value value);
 /* Levels of arrays and objects: 0 for a scalar, 1 for [] and {}. */
-uint32_t json_depth(struct json_value value);
+static inline uint32_t
+json_depth(struct json_value value)
+{
+    bool container = value.doc && json_node(value)->type >= NODE_ARRAY;
+    return container ? json_node(value)->off : 0;
+}
+
 /* Items of an array or members of an object, repeated keys counted once. */
 size_t json_count(struct json_value value);
 
@@ -94,9 +129,24 @@ struct json_iter {
     bool members;
 };
 struct json_iter json_iter(struct json_value container);
+
 /* The next one; `ret_key` is null for items. False at the end. */
-bool
-json_next(struct json_iter *iter, struct slice *ret_key, struct json_value *ret_value);
+static inline bool
+json_next(struct json_iter *iter, struct slice *ret_key, struct json_value *ret_value)
+{
+    while (iter->at < iter->end) {
+        const struct json_node *node = &iter->doc->nodes[iter->at];
+        uint32_t value = iter->at + iter->members;
+        iter->at = iter->doc->nodes[value].next;
+        if (node->flags & NODE_DEAD)
+            continue;
+        *ret_key =
+            iter->members ? json_node_text(iter->doc, node) : (struct slice){NULL, 0};
+        *ret_value = (struct json_value){iter->doc, value};
+        return true;
+    }
+    return false;
+}
 
 /* Bytes of the line form. */
 size_t json_size(struct json_value value);

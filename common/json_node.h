@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A node of a JSON document: private to json.c (reads), json_value.c (looks at) and
- * json_write.c (measures and writes). A container is followed by its items; a member is
- * its key's node, then its value's.
+ * A node of a JSON document: for json.c (reads), json_write.c (measures and writes) and
+ * what json.h does in place. Nobody else looks inside. A container is followed by its
+ * items; a member is its key's node, then its value's.
  */
 #pragma once
-
-#include "json.h"
 
 #include <endian.h>
 #include <stdint.h>

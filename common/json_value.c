@@ -1,39 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Looking at a JSON value: type, text, number, members. */
-#include "json_node.h"
+#include "json.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static const struct json_node *
-node_of(struct json_value value)
-{
-    return &value.doc->nodes[value.at];
-}
-
 static bool
 is_node(struct json_value value, enum node_type type)
 {
-    return value.doc && node_of(value)->type == type;
+    return value.doc && json_node(value)->type == type;
 }
 
 struct json_value
 json_root(const struct json *doc)
 {
     return (struct json_value){doc, 0};
-}
-
-enum json_kind
-json_kind(struct json_value value)
-{
-    static const uint8_t types[] = {
-        [NODE_NULL] = JSON_NULL,      [NODE_FALSE] = JSON_BOOLEAN,
-        [NODE_TRUE] = JSON_BOOLEAN,   [NODE_NUMBER] = JSON_NUMBER,
-        [NODE_SPECIAL] = JSON_NUMBER, [NODE_STRING] = JSON_STRING,
-        [NODE_ARRAY] = JSON_ARRAY,    [NODE_OBJECT] = JSON_OBJECT,
-    };
-    return value.doc ? (enum json_kind)types[node_of(value)->type] : JSON_ABSENT;
 }
 
 const char *
@@ -50,14 +32,7 @@ json_kind_name(struct json_value value)
 static struct slice
 text_of(struct json_value value)
 {
-    const struct json_node *node = node_of(value);
-    return (struct slice){value.doc->text + node->off, node->len};
-}
-
-struct slice
-json_string(struct json_value value)
-{
-    return is_node(value, NODE_STRING) ? text_of(value) : (struct slice){NULL, 0};
+    return json_node_text(value.doc, json_node(value));
 }
 
 struct slice
@@ -221,7 +196,7 @@ json_truthy(struct json_value value)
 {
     if (!value.doc)
         return false;
-    switch ((enum node_type)node_of(value)->type) {
+    switch ((enum node_type)json_node(value)->type) {
     case NODE_NULL:
     case NODE_FALSE:
         return false;
@@ -230,7 +205,7 @@ json_truthy(struct json_value value)
     case NODE_STRING:
     case NODE_ARRAY:
     case NODE_OBJECT:
-        return node_of(value)->len > 0;
+        return json_node(value)->len > 0;
     case NODE_TRUE:
     case NODE_SPECIAL:
     default:
@@ -238,18 +213,11 @@ json_truthy(struct json_value value)
     }
 }
 
-uint32_t
-json_depth(struct json_value value)
-{
-    bool container = is_node(value, NODE_ARRAY) || is_node(value, NODE_OBJECT);
-    return container ? node_of(value)->off : 0;
-}
-
 size_t
 json_count(struct json_value value)
 {
     bool container = is_node(value, NODE_ARRAY) || is_node(value, NODE_OBJECT);
-    return container ? node_of(value)->len : 0;
+    return container ? json_node(value)->len : 0;
 }
 
 struct json_value
@@ -278,24 +246,7 @@ json_iter(struct json_value container)
     return (struct json_iter){
         .doc = container.doc,
         .at = container.at + 1,
-        .end = node_of(container)->next,
+        .end = json_node(container)->next,
         .members = is_node(container, NODE_OBJECT),
     };
-}
-
-bool
-json_next(struct json_iter *iter, struct slice *ret_key, struct json_value *ret_value)
-{
-    while (iter->at < iter->end) {
-        const struct json_node *node = &iter->doc->nodes[iter->at];
-        uint32_t value = iter->at + iter->members;
-        iter->at = iter->doc->nodes[value].next;
-        if (node->flags & NODE_DEAD)
-            continue;
-        *ret_key = iter->members ? (struct slice){iter->doc->text + node->off, node->len}
-                                 : (struct slice){NULL, 0};
-        *ret_value = (struct json_value){iter->doc, value};
-        return true;
-    }
-    return false;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line form of JSON: measured without building it, written without recursion. */
-#include "json_node.h"
+#include "json.h"
 
 #include "cleanup.h"
 #include "text.h"
@@ -134,12 +134,6 @@ json_write_string(struct buf *out, struct slice text)
     buf_add_byte(out, '"');
 }
 
-static struct slice
-text_of(const struct json *doc, const struct json_node *node)
-{
-    return (struct slice){doc->text + node->off, node->len};
-}
-
 static size_t
 node_size(const struct json *doc, const struct json_node *node)
 {
@@ -156,8 +150,9 @@ node_size(const struct json *doc, const struct json_node *node)
     case NODE_STRING: {
         size_t key = node->flags & NODE_KEY ? 2 : 0;
         size_t plain = (size_t)node->len + 2;
-        return key +
-               (node->flags & NODE_PLAIN ? plain : json_string_size(text_of(doc, node)));
+        return key + (node->flags & NODE_PLAIN
+                          ? plain
+                          : json_string_size(json_node_text(doc, node)));
     }
     case NODE_ARRAY:
     case NODE_OBJECT:
@@ -203,17 +198,17 @@ write_scalar(struct buf *out,
         buf_add(out, "false", 5);
         return;
     case NODE_NUMBER:
-        buf_add_slice(out, text_of(doc, node));
+        buf_add_slice(out, json_node_text(doc, node));
         return;
     case NODE_SPECIAL:
-        text = text_of(doc, node);
+        text = json_node_text(doc, node);
         if (verbatim)
             buf_add_slice(out, text);
         else
             add_quoted(out, text);
         return;
     case NODE_STRING:
-        text = text_of(doc, node);
+        text = json_node_text(doc, node);
         if (node->flags & NODE_PLAIN)
             add_quoted(out, text);
         else
@@ -248,8 +243,8 @@ static int
 compare_keys(const void *a, const void *b, void *state)
 {
     const struct json *doc = state;
-    return slice_compare(text_of(doc, &doc->nodes[*(const uint32_t *)a]),
-                         text_of(doc, &doc->nodes[*(const uint32_t *)b]));
+    return slice_compare(json_node_text(doc, &doc->nodes[*(const uint32_t *)a]),
+                         json_node_text(doc, &doc->nodes[*(const uint32_t *)b]));
 }
 
 static void
@@ -382,7 +377,11 @@ write_value(struct buf *out, struct json_value value, size_t limit, bool verbati
 void
 json_write(struct buf *out, struct json_value value)
 {
-    write_value(out, value, SIZE_MAX, false);
+    const struct json_node *node = value.doc ? json_node(value) : NULL;
+    if (node && node->flags & NODE_PLAIN)
+        add_quoted(out, json_node_text(value.doc, node));
+    else
+        write_value(out, value, SIZE_MAX, false);
 }
 
 void

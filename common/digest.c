@@ -5,8 +5,10 @@
 
 #include "digest.h"
 
+#include <endian.h>
 #include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <string.h>
 
 void
 digest_sha256(struct slice data, uint8_t ret_digest[DIGEST_BYTES])
@@ -17,13 +19,28 @@ digest_sha256(struct slice data, uint8_t ret_digest[DIGEST_BYTES])
     SHA256_Final(ret_digest, &context);
 }
 
+/* The eight digits of four bytes, the first digit in the lowest byte of the word. */
+static uint64_t
+eight_digits(uint32_t bytes)
+{
+    uint64_t nibbles = bytes;
+    nibbles = (nibbles << 16 | nibbles) & UINT64_C(0x0000FFFF0000FFFF);
+    nibbles = (nibbles << 8 | nibbles) & UINT64_C(0x00FF00FF00FF00FF);
+    nibbles = (nibbles >> 4 & UINT64_C(0x000F000F000F000F)) |
+              (nibbles << 8 & UINT64_C(0x0F000F000F000F00));
+    uint64_t letters =
+        (nibbles + UINT64_C(0x0606060606060606)) >> 4 & UINT64_C(0x0101010101010101);
+    return nibbles + UINT64_C(0x3030303030303030) + letters * ('a' - '0' - 10);
+}
+
 static void
 write_hex(const uint8_t digest[DIGEST_BYTES], char ret_hex[DIGEST_HEX])
 {
-    static const char digits[] = "0123456789abcdef";
-    for (size_t i = 0; i < DIGEST_BYTES; i++) {
-        ret_hex[2 * i] = digits[digest[i] >> 4];
-        ret_hex[2 * i + 1] = digits[digest[i] & 0xF];
+    for (size_t i = 0; i < DIGEST_BYTES; i += 4) {
+        uint32_t bytes;
+        memcpy(&bytes, digest + i, sizeof bytes);
+        uint64_t digits = htole64(eight_digits(le32toh(bytes)));
+        memcpy(ret_hex + 2 * i, &digits, sizeof digits);
     }
     ret_hex[DIGEST_HEX - 1] = '\0';
 }

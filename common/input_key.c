@@ -8,21 +8,20 @@ enum { SHA256_KEY_DIGITS = 32 };
 static struct slice
 cut_segment(struct slice *path)
 {
-    size_t start = path->len;
-    while (start > 0 && path->data[start - 1] != '/')
-        start--;
+    const char *slash = path->len ? memrchr(path->data, '/', path->len) : NULL;
+    size_t start = slash ? (size_t)(slash - path->data) + 1 : 0;
     struct slice segment = {path->data + start, path->len - start};
     path->len = start;
     return segment;
 }
 
-static bool
-cut_suffix(struct slice *path, const char *suffix)
+static inline bool
+cut_suffix(struct slice *path, struct slice suffix)
 {
-    size_t len = strlen(suffix);
-    if (path->len < len || memcmp(path->data + path->len - len, suffix, len) != 0)
+    if (path->len < suffix.len ||
+        memcmp(path->data + path->len - suffix.len, suffix.data, suffix.len) != 0)
         return false;
-    path->len -= len;
+    path->len -= suffix.len;
     return true;
 }
 
@@ -36,10 +35,10 @@ workspace_split(struct slice workspace, struct workspace_parts *ret_parts)
     while (path.len > 0 && path.data[path.len - 1] == '/')
         path.len--;
     struct slice task = cut_segment(&path);
-    if (task.len == 0 || !cut_suffix(&path, "/runs/gemm_tuning/"))
+    if (task.len == 0 || !cut_suffix(&path, SLICE("/runs/gemm_tuning/")))
         return false;
     struct slice session = cut_segment(&path);
-    if (session.len == 0 || !cut_suffix(&path, "/"))
+    if (session.len == 0 || !cut_suffix(&path, SLICE("/")))
         return false;
     struct slice model = cut_segment(&path);
     if (model.len == 0)

@@ -55,7 +55,7 @@ unicode_is_word(uint32_t point)
 }
 
 struct slice
-unicode_strip_end(struct slice text)
+unicode_strip_end_any(struct slice text)
 {
     const char *end = text.data + text.len;
     while (end > text.data) {

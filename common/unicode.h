@@ -26,7 +26,16 @@ unicode_is_space(uint32_t point)
 bool unicode_is_word(uint32_t point);
 /* str.strip() and str.rstrip() without an argument. Borrowed. */
 struct slice unicode_strip(struct slice text);
-struct slice unicode_strip_end(struct slice text);
+struct slice unicode_strip_end_any(struct slice text);
+
+/* Most lines end with a letter. */
+static inline struct slice
+unicode_strip_end(struct slice text)
+{
+    bool graphic = text.len && text.data[text.len - 1] > ' ';
+    return graphic ? text : unicode_strip_end_any(text);
+}
+
 /* The next word of str.split() in `*rest`, which moves behind it; null when none is left.
  */
 struct slice unicode_word(struct slice *rest);

@@ -57,6 +57,13 @@ utf8_is_ascii(const char *text, size_t len)
     uint64_t bits = utf8_load8(last);
 #ifdef __SSE2__
     __m128i wide = _mm_setzero_si128();
+    for (; last - text >= 56; text += 64) {
+        const __m128i *at = (const __m128i *)(const void *)text;
+        wide = _mm_or_si128(
+            wide,
+            _mm_or_si128(_mm_or_si128(_mm_loadu_si128(at), _mm_loadu_si128(at + 1)),
+                         _mm_or_si128(_mm_loadu_si128(at + 2), _mm_loadu_si128(at + 3))));
+    }
     for (; last - text >= 8; text += 16)
         wide = _mm_or_si128(wide, _mm_loadu_si128((const __m128i *)(const void *)text));
     if (_mm_movemask_epi8(wide))

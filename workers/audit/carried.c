@@ -52,22 +52,17 @@ is_null(struct json_value value)
 }
 
 enum err_kind
-carry_field(struct json_value value,
-            struct place place,
-            struct notes *notes,
-            struct carried *ret_carried,
-            struct err *err)
+carry_field_noted(struct json_value value,
+                  struct place place,
+                  struct notes *notes,
+                  struct carried *ret_carried,
+                  struct err *err)
 {
-    *ret_carried = (struct carried){.form = CARRIED_NONE};
-    if (is_null(value))
-        return ERR_OK;
     if (note_specials(value, place, notes, err))
         return err->kind;
-    *ret_carried = (struct carried){.form = CARRIED_VALUE, .value = value};
     if (json_depth(value) <= ROW_FIELD_MAX_DEPTH)
         return ERR_OK;
-    ret_carried->form = CARRIED_OMITTED;
-    ret_carried->size = json_size(value);
+    *ret_carried = (struct carried){.form = CARRIED_OMITTED, .size = json_size(value)};
     return note_too_deep(place, notes, err);
 }
 

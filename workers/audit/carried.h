@@ -42,12 +42,30 @@ struct place {
 #define PLACE(literal)          ((struct place){-1, SLICE(literal)})
 #define ENTRY_PLACE(i, literal) ((struct place){(i), SLICE(literal)})
 
+enum err_kind carry_field_noted(struct json_value value,
+                                struct place place,
+                                struct notes *notes,
+                                struct carried *ret_carried,
+                                struct err *err);
+
 /* A field of the row: more than 1,000 levels are omitted with a note "too_deep". */
-enum err_kind carry_field(struct json_value value,
-                          struct place place,
-                          struct notes *notes,
-                          struct carried *ret_carried,
-                          struct err *err);
+static inline enum err_kind
+carry_field(struct json_value value,
+            struct place place,
+            struct notes *notes,
+            struct carried *ret_carried,
+            struct err *err)
+{
+    enum json_kind kind = json_kind(value);
+    *ret_carried = (struct carried){.form = CARRIED_NONE};
+    if (kind == JSON_ABSENT || kind == JSON_NULL)
+        return ERR_OK;
+    *ret_carried = (struct carried){.form = CARRIED_VALUE, .value = value};
+    if (value.doc->n_special == 0 && json_depth(value) <= ROW_FIELD_MAX_DEPTH)
+        return ERR_OK;
+    return carry_field_noted(value, place, notes, ret_carried, err);
+}
+
 /* A value in x: more than 4,096 bytes are omitted. */
 enum err_kind carry_capped(struct json_value value,
                            struct place place,

@@ -11,120 +11,74 @@
 enum { FIRST_MEMBERS = 8 };
 
 /* The names that a result is known to carry (tuning-audit.md 2). */
-static const struct known_key known_2[] = {
-    {"tp", KEY_OTHER},
-    {"ts", KEY_OTHER},
+static const struct known_key known_names[KNOWN_SLOTS] = {
+    KNOWN_KEY("argv_task_safe", 'a', 's', 'e', KEY_OTHER),
+    KNOWN_KEY("artifacts", 'a', 'f', 's', KEY_OTHER),
+    KNOWN_KEY("attempt_id", 'a', 'p', 'd', KEY_ATTEMPT_ID),
+    KNOWN_KEY("backend", 'b', 'k', 'd', KEY_BACKEND),
+    KNOWN_KEY("benchmark_script", 'b', 'k', 't', KEY_OTHER),
+    KNOWN_KEY("best_speedup", 'b', 'p', 'p', KEY_BEST_SPEEDUP),
+    KNOWN_KEY("capture_mode", 'c', 'e', 'e', KEY_OTHER),
+    KNOWN_KEY("conc", 'c', 'n', 'c', KEY_OTHER),
+    KNOWN_KEY("decision", 'd', 's', 'n', KEY_DECISION),
+    KNOWN_KEY("dry_run", 'd', '_', 'n', KEY_OTHER),
+    KNOWN_KEY("e2e_gain_pct", 'e', 'i', 't', KEY_OTHER),
+    KNOWN_KEY("e2e_results", 'e', 'e', 's', KEY_OTHER),
+    KNOWN_KEY("e2e_validated", 'e', 'l', 'd', KEY_OTHER),
+    KNOWN_KEY("engine", 'e', 'i', 'e', KEY_ENGINE),
+    KNOWN_KEY("error", 'e', 'r', 'r', KEY_ERROR),
+    KNOWN_KEY("error_class", 'e', '_', 's', KEY_ERROR_CLASS),
+    KNOWN_KEY("extra_envs", 'e', '_', 's', KEY_OTHER),
+    KNOWN_KEY("extra_envs_raw", 'e', 'n', 'w', KEY_OTHER),
+    KNOWN_KEY("failed_tuners", 'f', '_', 's', KEY_OTHER),
+    KNOWN_KEY("fallback_backend", 'f', '_', 'd', KEY_OTHER),
+    KNOWN_KEY("fallback_reason", 'f', 'k', 'n', KEY_OTHER),
+    KNOWN_KEY("final_report_path", 'f', 'p', 'h', KEY_OTHER),
+    KNOWN_KEY("finished_at", 'f', 'h', 't', KEY_OTHER),
+    KNOWN_KEY("framework", 'f', 'e', 'k', KEY_FRAMEWORK),
+    KNOWN_KEY("gpu_type", 'g', 't', 'e', KEY_GPU_TYPE),
+    KNOWN_KEY("macro_cycle", 'm', '_', 'e', KEY_OTHER),
+    KNOWN_KEY("micro_decision", 'm', 'e', 'n', KEY_MICRO_DECISION),
+    KNOWN_KEY("model_path", 'm', '_', 'h', KEY_OTHER),
+    KNOWN_KEY("moe_key_source", 'm', '_', 'e', KEY_OTHER),
+    KNOWN_KEY("paired_confirmation", 'p', 'n', 'n', KEY_OTHER),
+    KNOWN_KEY("precision", 'p', 'i', 'n', KEY_PRECISION),
+    KNOWN_KEY("quant_type", 'q', '_', 'e', KEY_OTHER),
+    KNOWN_KEY("raw_stdout_tail", 'r', 'o', 'l', KEY_OTHER),
+    KNOWN_KEY("reason", 'r', 's', 'n', KEY_OTHER),
+    KNOWN_KEY("recommended_env", 'r', 'n', 'v', KEY_OTHER),
+    KNOWN_KEY("recommended_env_raw", 'r', 'e', 'w', KEY_OTHER),
+    KNOWN_KEY("requested_backend", 'r', 'd', 'd', KEY_OTHER),
+    KNOWN_KEY("requires_e2e_validation", 'r', 'e', 'n', KEY_REQUIRES_E2E_VALIDATION),
+    KNOWN_KEY("returncode", 'r', 'n', 'e', KEY_RETURNCODE),
+    KNOWN_KEY("run_id", 'r', '_', 'd', KEY_RUN_ID),
+    KNOWN_KEY("shape_alignment", 's', 'l', 't', KEY_OTHER),
+    KNOWN_KEY("shape_capture", 's', 'c', 'e', KEY_OTHER),
+    KNOWN_KEY("shape_capture_workspace", 's', 'r', 'e', KEY_OTHER),
+    KNOWN_KEY("shape_count", 's', '_', 't', KEY_OTHER),
+    KNOWN_KEY("shapes_json", 's', 's', 'n', KEY_OTHER),
+    KNOWN_KEY("skip_reason", 's', 'r', 'n', KEY_SKIP_REASON),
+    KNOWN_KEY("source", 's', 'r', 'e', KEY_OTHER),
+    KNOWN_KEY("source_profile_trace", 's', 'f', 'e', KEY_OTHER),
+    KNOWN_KEY("source_snapshot", 's', 's', 't', KEY_OTHER),
+    KNOWN_KEY("started_at", 's', 'e', 't', KEY_STARTED_AT),
+    KNOWN_KEY("status", 's', 't', 's', KEY_STATUS),
+    KNOWN_KEY("stderr_tail", 's', 'r', 'l', KEY_STDERR_TAIL),
+    KNOWN_KEY("summary", 's', 'm', 'y', KEY_OTHER),
+    KNOWN_KEY("task_file", 't', '_', 'e', KEY_OTHER),
+    KNOWN_KEY("task_id", 't', 'k', 'd', KEY_OTHER),
+    KNOWN_KEY("tokens", 't', 'e', 's', KEY_OTHER),
+    KNOWN_KEY("total_elapsed_s", 't', 'l', 's', KEY_OTHER),
+    KNOWN_KEY("tp", 't', 'p', 'p', KEY_OTHER),
+    KNOWN_KEY("ts", 't', 's', 's', KEY_OTHER),
+    KNOWN_KEY("tunableop_input", 't', 'o', 't', KEY_OTHER),
+    KNOWN_KEY("tuned_file", 't', '_', 'e', KEY_TUNED_FILE),
+    KNOWN_KEY("tuned_file_usage", 't', 'l', 'e', KEY_OTHER),
+    KNOWN_KEY("tuners_run", 't', 's', 'n', KEY_TUNERS_RUN),
+    KNOWN_KEY("tuners_skipped", 't', 's', 'd', KEY_OTHER),
+    KNOWN_KEY("tuning_framework", 't', 'r', 'k', KEY_OTHER),
+    KNOWN_KEY("workspace", 'w', 's', 'e', KEY_WORKSPACE),
 };
-
-static const struct known_key known_4[] = {
-    {"conc", KEY_OTHER},
-};
-
-static const struct known_key known_5[] = {
-    {"error", KEY_ERROR},
-};
-
-static const struct known_key known_6[] = {
-    {"engine", KEY_ENGINE}, {"reason", KEY_OTHER},  {"run_id", KEY_RUN_ID},
-    {"source", KEY_OTHER},  {"status", KEY_STATUS}, {"tokens", KEY_OTHER},
-};
-
-static const struct known_key known_7[] = {
-    {"backend", KEY_BACKEND},
-    {"dry_run", KEY_OTHER},
-    {"summary", KEY_OTHER},
-    {"task_id", KEY_OTHER},
-};
-
-static const struct known_key known_8[] = {
-    {"decision", KEY_DECISION},
-    {"gpu_type", KEY_GPU_TYPE},
-};
-
-static const struct known_key known_9[] = {
-    {"artifacts", KEY_OTHER}, {"framework", KEY_FRAMEWORK}, {"precision", KEY_PRECISION},
-    {"task_file", KEY_OTHER}, {"workspace", KEY_WORKSPACE},
-};
-
-static const struct known_key known_10[] = {
-    {"attempt_id", KEY_ATTEMPT_ID}, {"extra_envs", KEY_OTHER},
-    {"model_path", KEY_OTHER},      {"quant_type", KEY_OTHER},
-    {"returncode", KEY_RETURNCODE}, {"started_at", KEY_STARTED_AT},
-    {"tuned_file", KEY_TUNED_FILE}, {"tuners_run", KEY_TUNERS_RUN},
-};
-
-static const struct known_key known_11[] = {
-    {"e2e_results", KEY_OTHER},       {"error_class", KEY_ERROR_CLASS},
-    {"finished_at", KEY_OTHER},       {"macro_cycle", KEY_OTHER},
-    {"shape_count", KEY_OTHER},       {"shapes_json", KEY_OTHER},
-    {"skip_reason", KEY_SKIP_REASON}, {"stderr_tail", KEY_STDERR_TAIL},
-};
-
-static const struct known_key known_12[] = {
-    {"best_speedup", KEY_BEST_SPEEDUP},
-    {"capture_mode", KEY_OTHER},
-    {"e2e_gain_pct", KEY_OTHER},
-};
-
-static const struct known_key known_13[] = {
-    {"e2e_validated", KEY_OTHER},
-    {"failed_tuners", KEY_OTHER},
-    {"shape_capture", KEY_OTHER},
-};
-
-static const struct known_key known_14[] = {
-    {"argv_task_safe", KEY_OTHER},          {"extra_envs_raw", KEY_OTHER},
-    {"micro_decision", KEY_MICRO_DECISION}, {"moe_key_source", KEY_OTHER},
-    {"tuners_skipped", KEY_OTHER},
-};
-
-static const struct known_key known_15[] = {
-    {"fallback_reason", KEY_OTHER}, {"raw_stdout_tail", KEY_OTHER},
-    {"recommended_env", KEY_OTHER}, {"shape_alignment", KEY_OTHER},
-    {"source_snapshot", KEY_OTHER}, {"total_elapsed_s", KEY_OTHER},
-    {"tunableop_input", KEY_OTHER},
-};
-
-static const struct known_key known_16[] = {
-    {"benchmark_script", KEY_OTHER},
-    {"fallback_backend", KEY_OTHER},
-    {"tuned_file_usage", KEY_OTHER},
-    {"tuning_framework", KEY_OTHER},
-};
-
-static const struct known_key known_17[] = {
-    {"final_report_path", KEY_OTHER},
-    {"requested_backend", KEY_OTHER},
-};
-
-static const struct known_key known_19[] = {
-    {"paired_confirmation", KEY_OTHER},
-    {"recommended_env_raw", KEY_OTHER},
-};
-
-static const struct known_key known_20[] = {
-    {"source_profile_trace", KEY_OTHER},
-};
-
-static const struct known_key known_23[] = {
-    {"requires_e2e_validation", KEY_REQUIRES_E2E_VALIDATION},
-    {"shape_capture_workspace", KEY_OTHER},
-};
-
-static const struct known_row known_rows[] = {
-    [2] = KNOWN_ROW(known_2),   [4] = KNOWN_ROW(known_4),   [5] = KNOWN_ROW(known_5),
-    [6] = KNOWN_ROW(known_6),   [7] = KNOWN_ROW(known_7),   [8] = KNOWN_ROW(known_8),
-    [9] = KNOWN_ROW(known_9),   [10] = KNOWN_ROW(known_10), [11] = KNOWN_ROW(known_11),
-    [12] = KNOWN_ROW(known_12), [13] = KNOWN_ROW(known_13), [14] = KNOWN_ROW(known_14),
-    [15] = KNOWN_ROW(known_15), [16] = KNOWN_ROW(known_16), [17] = KNOWN_ROW(known_17),
-    [19] = KNOWN_ROW(known_19), [20] = KNOWN_ROW(known_20), [23] = KNOWN_ROW(known_23),
-};
-
-static int
-find_known(struct slice name)
-{
-    return known_key_find(known_rows, sizeof known_rows / sizeof known_rows[0], name);
-}
 
 bool
 members_add(struct members *members,
@@ -200,7 +154,7 @@ fill(struct envelope *envelope,
      struct arena *arena,
      struct err *err)
 {
-    int known = find_known(key);
+    int known = known_key_find(known_names, key);
     if (known >= 0) {
         if (!envelope->values[known].doc)
             envelope->values[known] = json_root(doc);
@@ -263,7 +217,7 @@ envelope_read(struct json_value result,
     struct slice key;
     struct json_value value;
     while (json_next(&iter, &key, &value)) {
-        int known = find_known(key);
+        int known = known_key_find(known_names, key);
         if (known >= 0)
             envelope->values[known] = value;
         else if (!members_add(&envelope->unknown, key, value, arena))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names that an object is known to carry, found by length first. */
+/* The names that an object is known to carry, each found by one look into a table. */
 #pragma once
 
 #include "slice.h"
@@ -10,19 +10,20 @@
 
 struct known_key {
     const char *name;
+    uint32_t len;
     int key;
 };
 
-/* Those of one length; the position in an array of rows is the length. */
-struct known_row {
-    const struct known_key *keys;
-    size_t n;
-};
+enum { KNOWN_SLOTS = 256 };
 
-#define KNOWN_ROW(keys)                                                                  \
-    {                                                                                    \
-        (keys), sizeof(keys) / sizeof(keys)[0]                                           \
-    }
+/* By length, first, middle and last letter. The factors keep the names of both tables
+ * apart; two in one slot are an error of the compiler (-Woverride-init). */
+#define KNOWN_SLOT(len, first, middle, last)                                             \
+    (((len)*17U + (first)*43U + (middle)*9U + (last)*14U) % KNOWN_SLOTS)
+
+#define KNOWN_KEY(name, first, middle, last, key)                                        \
+    [KNOWN_SLOT(sizeof(name) - 1, first, middle, last)] = {(name), sizeof(name) - 1,     \
+                                                           (key)}
 
 static inline uint64_t
 known_load8(const char *at)
@@ -44,14 +45,14 @@ known_same(const char *a, const char *b, size_t len)
 
 /* -1 when the name is not known. */
 static inline int
-known_key_find(const struct known_row *rows, size_t n_rows, struct slice name)
+known_key_find(const struct known_key known[KNOWN_SLOTS], struct slice name)
 {
-    if (name.len >= n_rows)
+    if (name.len == 0)
         return -1;
-    const struct known_row *row = &rows[name.len];
-    for (size_t i = 0; i < row->n; i++)
-        if (row->keys[i].name[0] == name.data[0] &&
-            known_same(row->keys[i].name, name.data, name.len))
-            return row->keys[i].key;
-    return -1;
+    const unsigned char *text = (const unsigned char *)name.data;
+    uint32_t len = (uint32_t)name.len;
+    const struct known_key *at =
+        &known[KNOWN_SLOT(len, text[0], text[name.len / 2], text[name.len - 1])];
+    bool same = at->len == name.len && known_same(at->name, name.data, name.len);
+    return same ? at->key : -1;
 }

@@ -71,16 +71,26 @@ without_csi(struct slice text, struct arena *arena)
     return (struct slice){clean, len};
 }
 
-/* The next line of `*rest` without white space at its end; false behind the last. */
-static bool
-next_line(struct slice *rest, struct slice *ret_line)
+/* The next line of `*rest`; false behind the last. */
+static inline bool
+next_raw_line(struct slice *rest, struct slice *ret_line)
 {
     if (!rest->data)
         return false;
     const char *feed = rest->len ? memchr(rest->data, '\n', rest->len) : NULL;
     size_t len = feed ? (size_t)(feed - rest->data) : rest->len;
-    *ret_line = unicode_strip_end((struct slice){rest->data, len});
+    *ret_line = (struct slice){rest->data, len};
     *rest = feed ? behind(*rest, len + 1) : (struct slice){NULL, 0};
+    return true;
+}
+
+/* The same without white space at its end. */
+static inline bool
+next_line(struct slice *rest, struct slice *ret_line)
+{
+    if (!next_raw_line(rest, ret_line))
+        return false;
+    *ret_line = unicode_strip_end(*ret_line);
     return true;
 }
 
@@ -441,15 +451,14 @@ inner_line(struct slice line, struct log_scan *scan)
 }
 
 static bool
-body_line(struct slice line, struct progs *progs, struct log_scan *scan)
+refusal_line(struct slice line, struct progs *progs, struct log_scan *scan)
 {
     struct slice rest = line;
-    if (take(&rest, SLICE("usage: ")) && !progs_note(progs, rest, true))
-        return false;
-    inner_line(line, scan);
+    if (take(&rest, SLICE("usage: ")))
+        return progs_note(progs, rest, true);
     struct rejection found = {0};
     bool known = false;
-    if (scan->rejection.kind || !argparse_line(line, &found))
+    if (!argparse_line(line, &found))
         return true;
     if (!progs_has(progs, found.prog, &known))
         return false;
@@ -458,11 +467,50 @@ body_line(struct slice line, struct progs *progs, struct log_scan *scan)
     return true;
 }
 
+/* Lines that begin with "# "; empty ones lie among them. */
 static bool
-has_not_finished(struct slice body)
+scan_header(struct slice *rest, struct progs *progs, struct log_scan *scan)
 {
-    static const char mark[] = "[Tuning not Finished]";
-    return body.data && memmem(body.data, body.len, mark, sizeof mark - 1);
+    struct slice ahead = *rest;
+    struct slice line;
+    while (next_line(&ahead, &line)) {
+        if (line.len == 0)
+            continue;
+        if (!begins(line, SLICE("# ")))
+            break;
+        if (!header_line(line, progs, scan))
+            return false;
+        *rest = ahead;
+    }
+    return true;
+}
+
+/* Phrases that begin with a byte rare in logs, so memchr() passes over most of them. */
+static bool
+occurs(struct slice text, struct slice phrase)
+{
+    while (text.len >= phrase.len) {
+        const char *at = memchr(text.data, phrase.data[0], text.len - phrase.len + 1);
+        if (!at || memcmp(at, phrase.data, phrase.len) == 0)
+            return at != NULL;
+        text = behind(text, (size_t)(at + 1 - text.data));
+    }
+    return false;
+}
+
+static bool
+scan_body(struct slice rest, struct progs *progs, struct log_scan *scan)
+{
+    scan->not_finished = occurs(rest, SLICE("[Tuning not Finished]"));
+    bool may_refuse = occurs(rest, SLICE(": error: "));
+    struct slice line;
+    while (next_raw_line(&rest, &line)) {
+        inner_line(line, scan);
+        if (may_refuse && !scan->rejection.kind &&
+            !refusal_line(unicode_strip_end(line), progs, scan))
+            return false;
+    }
+    return true;
 }
 
 static bool
@@ -483,19 +531,8 @@ log_scan(struct slice bytes,
     struct slice rest = text.data ? without_csi(text, arena) : text;
     if (!rest.data)
         return audit_full(err);
-    struct slice line;
-    struct slice body = rest;
-    bool header = true;
-    while (next_line(&rest, &line)) {
-        bool in_header = header && begins(line, SLICE("# "));
-        header = header && (in_header || line.len == 0);
-        if (in_header)
-            body = rest;
-        if (in_header ? !header_line(line, &progs, &scan)
-                      : !body_line(line, &progs, &scan))
-            return audit_full(err);
-    }
-    scan.not_finished = has_not_finished(body);
+    if (!scan_header(&rest, &progs, &scan) || !scan_body(rest, &progs, &scan))
+        return audit_full(err);
     scan.masked_exit = is_zero(scan.header_exit) && scan.inner_exit.data &&
                        (scan.inner_signal || !is_zero(scan.inner_exit));
     *ret_scan = scan;

@@ -4,39 +4,47 @@
 
 #include <stdlib.h>
 
-static void
-add_text(struct buf *out, const char *before, struct slice text)
+/* `before` is a literal: its length is known where it stands. */
+static inline void
+add_text(struct buf *out, struct slice before, struct slice text)
 {
-    buf_add_str(out, before);
+    buf_add_slice(out, before);
     json_write_string(out, text);
 }
 
-static void
-add_field(struct buf *out, const char *before, const struct carried *carried)
+/* A name or digits of our own, which need no escape. */
+static inline void
+add_name(struct buf *out, struct slice before, const char *name)
 {
-    if (carried->form == CARRIED_NONE)
-        return;
-    buf_add_str(out, before);
+    buf_add_slice(out, before);
+    buf_add_str(out, name);
+    buf_add_byte(out, '"');
+}
+
+static inline void
+add_always(struct buf *out, struct slice before, const struct carried *carried)
+{
+    buf_add_slice(out, before);
     carried_write(carried, out);
 }
 
-static void
-add_always(struct buf *out, const char *before, const struct carried *carried)
+static inline void
+add_field(struct buf *out, struct slice before, const struct carried *carried)
 {
-    buf_add_str(out, before);
-    carried_write(carried, out);
+    if (carried->form != CARRIED_NONE)
+        add_always(out, before, carried);
 }
 
 static void
 tuner_row_write(const struct tuner *tuner, struct buf *out)
 {
-    add_always(out, "{\"best_micro_speedup\": ", &tuner->best_micro_speedup);
-    add_field(out, ", \"elapsed_s\": ", &tuner->elapsed_s);
-    add_field(out, ", \"error\": ", &tuner->error);
-    add_field(out, ", \"error_class\": ", &tuner->error_class);
-    add_always(out, ", \"kept\": ", &tuner->kept);
-    add_field(out, ", \"status\": ", &tuner->status);
-    add_always(out, ", \"tuner\": ", &tuner->tuner);
+    add_always(out, SLICE("{\"best_micro_speedup\": "), &tuner->best_micro_speedup);
+    add_field(out, SLICE(", \"elapsed_s\": "), &tuner->elapsed_s);
+    add_field(out, SLICE(", \"error\": "), &tuner->error);
+    add_field(out, SLICE(", \"error_class\": "), &tuner->error_class);
+    add_always(out, SLICE(", \"kept\": "), &tuner->kept);
+    add_field(out, SLICE(", \"status\": "), &tuner->status);
+    add_always(out, SLICE(", \"tuner\": "), &tuner->tuner);
     buf_add_byte(out, '}');
 }
 
@@ -58,14 +66,14 @@ date_of(int64_t days, int64_t *ret_year, int *ret_month, int *ret_day)
     *ret_year = year_of_era + era * 400 + (*ret_month <= 2);
 }
 
-static void
-add_digits(struct buf *out, int64_t number, int digits, char behind)
+static char *
+put_digits(char *to, int64_t number, int digits, char behind)
 {
-    char text[8];
-    for (int i = digits; i-- > 0; number /= 10)
-        text[i] = (char)('0' + number % 10);
-    text[digits] = behind;
-    buf_add(out, text, (size_t)digits + 1);
+    uint32_t rest = (uint32_t)number;
+    for (int i = digits; i-- > 0; rest /= 10)
+        to[i] = (char)('0' + rest % 10);
+    to[digits] = behind;
+    return to + digits + 1;
 }
 
 void
@@ -83,14 +91,15 @@ stamp_write(struct buf *out, int64_t time_us)
     int day;
     date_of(days, &year, &month, &day);
     int64_t seconds = rest / 1000000;
-    add_digits(out, year, 4, '-');
-    add_digits(out, month, 2, '-');
-    add_digits(out, day, 2, 'T');
-    add_digits(out, seconds / 3600, 2, ':');
-    add_digits(out, seconds / 60 % 60, 2, ':');
-    add_digits(out, seconds % 60, 2, '.');
-    add_digits(out, rest % 1000000, 6, '+');
-    buf_add(out, "00:00", 5);
+    char text[] = "YYYY-mm-ddTHH:MM:SS.uuuuuu+00:00";
+    char *to = put_digits(text, year, 4, '-');
+    to = put_digits(to, month, 2, '-');
+    to = put_digits(to, day, 2, 'T');
+    to = put_digits(to, seconds / 3600, 2, ':');
+    to = put_digits(to, seconds / 60 % 60, 2, ':');
+    to = put_digits(to, seconds % 60, 2, '.');
+    put_digits(to, rest % 1000000, 6, '+');
+    buf_add(out, text, sizeof text - 1);
 }
 
 static void
@@ -110,31 +119,32 @@ row_write(const struct run *run, const struct audit_parts *parts, struct buf *ou
 {
     const struct carried *fields = run->fields;
     buf_add_byte(out, '{');
-    add_field(out, "\"backend\": ", &fields[RUN_BACKEND]);
+    add_field(out, SLICE("\"backend\": "), &fields[RUN_BACKEND]);
     bool first = fields[RUN_BACKEND].form == CARRIED_NONE;
-    add_field(out, first ? "\"best_speedup\": " : ", \"best_speedup\": ",
+    add_field(out, first ? SLICE("\"best_speedup\": ") : SLICE(", \"best_speedup\": "),
               &fields[RUN_BEST_SPEEDUP]);
     first = first && fields[RUN_BEST_SPEEDUP].form == CARRIED_NONE;
-    add_field(out, first ? "\"decision\": " : ", \"decision\": ", &fields[RUN_DECISION]);
+    add_field(out, first ? SLICE("\"decision\": ") : SLICE(", \"decision\": "),
+              &fields[RUN_DECISION]);
     first = first && fields[RUN_DECISION].form == CARRIED_NONE;
-    add_text(out, first ? "\"engine\": " : ", \"engine\": ", run->engine);
-    add_field(out, ", \"error_class\": ", &run->error_class);
-    add_field(out, ", \"framework\": ", &fields[RUN_FRAMEWORK]);
-    add_field(out, ", \"gpu_type\": ", &fields[RUN_GPU_TYPE]);
+    add_text(out, first ? SLICE("\"engine\": ") : SLICE(", \"engine\": "), run->engine);
+    add_field(out, SLICE(", \"error_class\": "), &run->error_class);
+    add_field(out, SLICE(", \"framework\": "), &fields[RUN_FRAMEWORK]);
+    add_field(out, SLICE(", \"gpu_type\": "), &fields[RUN_GPU_TYPE]);
     buf_add_str(out, ", \"kind\": \"gemm_tuning\"");
-    add_field(out, ", \"micro_decision\": ", &fields[RUN_MICRO_DECISION]);
-    add_field(out, ", \"precision\": ", &fields[RUN_PRECISION]);
-    add_field(out,
-              ", \"requires_e2e_validation\": ", &fields[RUN_REQUIRES_E2E_VALIDATION]);
-    add_field(out, ", \"status\": ", &fields[RUN_STATUS]);
+    add_field(out, SLICE(", \"micro_decision\": "), &fields[RUN_MICRO_DECISION]);
+    add_field(out, SLICE(", \"precision\": "), &fields[RUN_PRECISION]);
+    add_field(out, SLICE(", \"requires_e2e_validation\": "),
+              &fields[RUN_REQUIRES_E2E_VALIDATION]);
+    add_field(out, SLICE(", \"status\": "), &fields[RUN_STATUS]);
     if (parts->has_event_time) {
         buf_add_str(out, ", \"ts\": \"");
         stamp_write(out, parts->event_time_us);
         buf_add_byte(out, '"');
     }
-    add_field(out, ", \"tuned_file\": ", &fields[RUN_TUNED_FILE]);
+    add_field(out, SLICE(", \"tuned_file\": "), &fields[RUN_TUNED_FILE]);
     tuners_write(&run->tuners, out);
-    add_field(out, ", \"workspace\": ", &fields[RUN_WORKSPACE]);
+    add_field(out, SLICE(", \"workspace\": "), &fields[RUN_WORKSPACE]);
     buf_add_byte(out, '}');
 }
 
@@ -143,7 +153,7 @@ tuner_x_write(const struct tuner *tuner, struct buf *out)
 {
     const char *before = "{";
     if (!tuner_shows_name(tuner)) {
-        add_text(out, "{\"alias\": ", tuner->name);
+        add_text(out, SLICE("{\"alias\": "), tuner->name);
         before = ", ";
     }
     if (tuner->outcome == OUTCOME_REJECTED_ARGUMENTS &&
@@ -165,7 +175,7 @@ tuner_x_write(const struct tuner *tuner, struct buf *out)
         buf_add_str(out, ", \"log\": ");
         log_scan_write(tuner->log, out);
     }
-    add_text(out, ", \"outcome\": ", slice_of(outcome_name(tuner->outcome)));
+    add_name(out, SLICE(", \"outcome\": \""), outcome_name(tuner->outcome));
     if (tuner->unknown.n) {
         buf_add_str(out, ", \"unknown\": ");
         members_write(&tuner->unknown, out);
@@ -190,7 +200,7 @@ misfits_write(const struct tuners *tuners, struct buf *out)
 }
 
 static void
-add_before(struct buf *out, const char *name, const struct carried *carried)
+add_before(struct buf *out, struct slice name, const struct carried *carried)
 {
     add_field(out, name, carried);
     if (carried->form != CARRIED_NONE)
@@ -214,9 +224,9 @@ x_write_head(const struct run *run, struct buf *out)
         validation_write_members(&run->validation, out);
         buf_add_str(out, "}, ");
     }
-    add_before(out, "\"error\": ", &run->error);
+    add_before(out, SLICE("\"error\": "), &run->error);
     misfits_write(&run->tuners, out);
-    add_before(out, "\"malformed_tuners_run\": ", &run->tuners.malformed);
+    add_before(out, SLICE("\"malformed_tuners_run\": "), &run->tuners.malformed);
     if (run->notes.n) {
         buf_add_str(out, "\"notes\": ");
         notes_write(&run->notes, out);
@@ -227,7 +237,7 @@ x_write_head(const struct run *run, struct buf *out)
         logs_write_orphans(&run->logs, out);
         buf_add(out, ", ", 2);
     }
-    add_before(out, "\"returncode\": ", &run->returncode);
+    add_before(out, SLICE("\"returncode\": "), &run->returncode);
 }
 
 void
@@ -235,13 +245,13 @@ x_write(const struct run *run, struct buf *out)
 {
     buf_add_byte(out, '{');
     x_write_head(run, out);
-    add_text(out, "\"run_key\": ", run->key);
+    add_text(out, SLICE("\"run_key\": "), run->key);
     if (run->rejection.kind) {
         buf_add_str(out, ", \"run_rejected\": ");
         rejection_write(&run->rejection, out);
     }
-    add_field(out, ", \"skip_reason\": ", &run->skip_reason);
-    add_text(out, ", \"src\": ", slice_of(run->src));
+    add_field(out, SLICE(", \"skip_reason\": "), &run->skip_reason);
+    add_name(out, SLICE(", \"src\": \""), run->src);
     for (size_t i = 0; i < run->tuners.n; i++) {
         buf_add_str(out, i ? ", " : ", \"tuners\": [");
         tuner_x_write(&run->tuners.items[i], out);
@@ -252,6 +262,6 @@ x_write(const struct run *run, struct buf *out)
         buf_add_str(out, ", \"unknown\": ");
         members_write(&run->envelope.unknown, out);
     }
-    add_text(out, ", \"verdict\": ", slice_of(run->verdict));
+    add_name(out, SLICE(", \"verdict\": \""), run->verdict);
     buf_add_byte(out, '}');
 }

@@ -26,85 +26,32 @@ enum tuner_key {
 enum { EXIT_CODE_DIGITS = 9 };
 
 /* The names that an entry is known to carry (tuning-audit.md 3). */
-static const struct known_key known_4[] = {
-    {"kept", TUNER_KEPT},
-    {"name", TUNER_NAME},
+static const struct known_key known_names[KNOWN_SLOTS] = {
+    KNOWN_KEY("artifact", 'a', 'f', 't', TUNER_OTHER),
+    KNOWN_KEY("avg_micro_speedup", 'a', 'o', 'p', TUNER_OTHER),
+    KNOWN_KEY("best_micro_speedup", 'b', 'o', 'p', TUNER_BEST_MICRO_SPEEDUP),
+    KNOWN_KEY("candidate", 'c', 'i', 'e', TUNER_OTHER),
+    KNOWN_KEY("dropped_inaccurate", 'd', 'n', 'e', TUNER_OTHER),
+    KNOWN_KEY("elapsed_s", 'e', 's', 's', TUNER_ELAPSED_S),
+    KNOWN_KEY("env_value", 'e', 'v', 'e', TUNER_ENV_VALUE),
+    KNOWN_KEY("env_var", 'e', '_', 'r', TUNER_OTHER),
+    KNOWN_KEY("env_vars", 'e', 'v', 's', TUNER_OTHER),
+    KNOWN_KEY("error", 'e', 'r', 'r', TUNER_ERROR),
+    KNOWN_KEY("error_class", 'e', '_', 's', TUNER_ERROR_CLASS),
+    KNOWN_KEY("expected_shapes", 'e', 'd', 's', TUNER_OTHER),
+    KNOWN_KEY("improved_shapes", 'i', 'd', 's', TUNER_OTHER),
+    KNOWN_KEY("kept", 'k', 'p', 't', TUNER_KEPT),
+    KNOWN_KEY("key_source", 'k', 'o', 'e', TUNER_OTHER),
+    KNOWN_KEY("missing_shapes", 'm', '_', 's', TUNER_OTHER),
+    KNOWN_KEY("name", 'n', 'm', 'e', TUNER_NAME),
+    KNOWN_KEY("shape_results", 's', 'r', 's', TUNER_OTHER),
+    KNOWN_KEY("skip_reason", 's', 'r', 'n', TUNER_OTHER),
+    KNOWN_KEY("status", 's', 't', 's', TUNER_STATUS),
+    KNOWN_KEY("total_shapes", 't', 's', 's', TUNER_OTHER),
+    KNOWN_KEY("tuner", 't', 'n', 'r', TUNER_TUNER),
+    KNOWN_KEY("tuner_name", 't', '_', 'e', TUNER_TUNER_NAME),
+    KNOWN_KEY("unverified_shapes", 'u', 'e', 's', TUNER_OTHER),
 };
-
-static const struct known_key known_5[] = {
-    {"error", TUNER_ERROR},
-    {"tuner", TUNER_TUNER},
-};
-
-static const struct known_key known_6[] = {
-    {"status", TUNER_STATUS},
-};
-
-static const struct known_key known_7[] = {
-    {"env_var", TUNER_OTHER},
-};
-
-static const struct known_key known_8[] = {
-    {"artifact", TUNER_OTHER},
-    {"env_vars", TUNER_OTHER},
-};
-
-static const struct known_key known_9[] = {
-    {"candidate", TUNER_OTHER},
-    {"elapsed_s", TUNER_ELAPSED_S},
-    {"env_value", TUNER_ENV_VALUE},
-};
-
-static const struct known_key known_10[] = {
-    {"key_source", TUNER_OTHER},
-    {"tuner_name", TUNER_TUNER_NAME},
-};
-
-static const struct known_key known_11[] = {
-    {"error_class", TUNER_ERROR_CLASS},
-    {"skip_reason", TUNER_OTHER},
-};
-
-static const struct known_key known_12[] = {
-    {"total_shapes", TUNER_OTHER},
-};
-
-static const struct known_key known_13[] = {
-    {"shape_results", TUNER_OTHER},
-};
-
-static const struct known_key known_14[] = {
-    {"missing_shapes", TUNER_OTHER},
-};
-
-static const struct known_key known_15[] = {
-    {"expected_shapes", TUNER_OTHER},
-    {"improved_shapes", TUNER_OTHER},
-};
-
-static const struct known_key known_17[] = {
-    {"avg_micro_speedup", TUNER_OTHER},
-    {"unverified_shapes", TUNER_OTHER},
-};
-
-static const struct known_key known_18[] = {
-    {"best_micro_speedup", TUNER_BEST_MICRO_SPEEDUP},
-    {"dropped_inaccurate", TUNER_OTHER},
-};
-
-static const struct known_row known_rows[] = {
-    [4] = KNOWN_ROW(known_4),   [5] = KNOWN_ROW(known_5),   [6] = KNOWN_ROW(known_6),
-    [7] = KNOWN_ROW(known_7),   [8] = KNOWN_ROW(known_8),   [9] = KNOWN_ROW(known_9),
-    [10] = KNOWN_ROW(known_10), [11] = KNOWN_ROW(known_11), [12] = KNOWN_ROW(known_12),
-    [13] = KNOWN_ROW(known_13), [14] = KNOWN_ROW(known_14), [15] = KNOWN_ROW(known_15),
-    [17] = KNOWN_ROW(known_17), [18] = KNOWN_ROW(known_18),
-};
-
-static int
-find_known(struct slice name)
-{
-    return known_key_find(known_rows, sizeof known_rows / sizeof known_rows[0], name);
-}
 
 static bool
 is_word_before(struct slice text, const char *at)
@@ -217,7 +164,7 @@ read_tuner(struct json_value entry,
     struct slice key;
     struct json_value value;
     while (json_next(&iter, &key, &value)) {
-        int known = find_known(key);
+        int known = known_key_find(known_names, key);
         if (known >= 0)
             values[known] = value;
         else if (!members_add(&tuner->unknown, key, value, notes->arena))

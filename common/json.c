@@ -8,6 +8,11 @@
 #include <stdlib.h>
 
 enum { FIRST_NODES = 32, BYTES_PER_NODE = 8, SMALL_OBJECT = 96 };
+enum { WINDOW_BYTES = 1024, STOPS_AT_ONCE = 8 };
+
+/* Offsets, and those of a block behind the text, fit. */
+#define TEXT_LIMIT (UINT32_MAX - 4096)
+#define NO_STOP    UINT32_MAX
 
 enum byte_class {
     BYTE_PLAIN = 0, /* printable ASCII that needs no escape */
@@ -33,11 +38,22 @@ class_of(char c)
 }
 
 /*
+ * Where the bytes lie that are not plain, for a part of the text at a time: found ahead
+ * of the reader, they tell it where a string ends before it has looked at the string.
+ */
+struct window {
+    uint32_t next;  /* of `stops`, the first that may lie ahead */
+    uint32_t limit; /* offset where the next part begins */
+    uint32_t stops[WINDOW_BYTES + STOPS_AT_ONCE + 1]; /* rising offsets, then NO_STOP */
+};
+
+/*
  * The position is handed from step to step, so it stays in a register: each returns the
  * one behind what it read, NULL when `err` is set.
  */
 struct reader {
     struct json *doc;
+    struct window window;
     char *end;     /* of the text, which zero bytes follow, which no rule lets pass */
     uint32_t open; /* the innermost open container, NO_NODE outside */
     struct err *err;
@@ -170,14 +186,64 @@ read_escape(const struct reader *reader, char *at, char **to)
     return at + 2;
 }
 
-static inline char *
-skip_plain(char *at)
+/* A call of libgcc where the processor may lack the instruction. */
+static inline uint32_t
+count_bits(uint64_t mask)
 {
+    mask -= mask >> 1 & UINT64_C(0x5555555555555555);
+    mask = (mask & UINT64_C(0x3333333333333333)) +
+           (mask >> 2 & UINT64_C(0x3333333333333333));
+    mask = (mask + (mask >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+    return (uint32_t)(mask * UINT64_C(0x0101010101010101) >> 56);
+}
+
+/* Writes more than there are, so that few stops need no branch for each. */
+static inline uint32_t *
+put_stops(uint32_t *to, uint32_t off, uint64_t mask)
+{
+    uint32_t *end = to + count_bits(mask);
+    for (size_t i = 0; i < STOPS_AT_ONCE; i++) {
+        *to++ = off + (uint32_t)__builtin_ctzll(mask | UINT64_C(1) << 63);
+        mask &= mask - 1;
+    }
+    for (; mask; mask &= mask - 1)
+        *to++ = off + (uint32_t)__builtin_ctzll(mask);
+    return end;
+}
+
+/* The window moves to `off`, or behind where it ends now. */
+static void
+fill_window(struct reader *reader, uint32_t off)
+{
+    struct window *window = &reader->window;
+    const char *text = reader->doc->text;
+    uint32_t len = (uint32_t)(reader->end - text);
+    uint32_t *to = window->stops;
+    if (off < window->limit)
+        off = window->limit;
+    uint32_t limit = len - off < WINDOW_BYTES ? len + 1 : off + WINDOW_BYTES;
+    for (; off < limit; off += JSON_BLOCK_BYTES)
+        to = put_stops(to, off, json_stops(text + off));
+    *to = NO_STOP;
+    window->next = 0;
+    window->limit = off;
+}
+
+/* To the first byte from `at` on that is not plain; the one behind the text is none. */
+static inline char *
+skip_plain(struct reader *reader, char *at)
+{
+    struct window *window = &reader->window;
+    char *text = reader->doc->text;
+    uint32_t off = (uint32_t)(at - text);
     for (;;) {
-        size_t plain = json_plain_bytes(at);
-        at += plain;
-        if (plain < JSON_STEP_BYTES)
-            return at;
+        uint32_t next = window->next;
+        while (window->stops[next] < off)
+            next++;
+        window->next = next;
+        if (window->stops[next] != NO_STOP)
+            return text + window->stops[next];
+        fill_window(reader, off);
     }
 }
 
@@ -188,7 +254,7 @@ read_string_on(struct reader *reader, char *begin, char *at, uint8_t flags)
 {
     char *to = at;
     for (;;) {
-        char *stop = skip_plain(at);
+        char *stop = skip_plain(reader, at);
         if (to != at)
             memmove(to, at, (size_t)(stop - at));
         to += stop - at;
@@ -219,7 +285,7 @@ static inline char *
 read_string(struct reader *reader, char *at, uint8_t flags)
 {
     char *begin = at + 1;
-    char *stop = skip_plain(begin);
+    char *stop = skip_plain(reader, begin);
     if (*stop != '"')
         return read_string_on(reader, begin, stop, flags);
     size_t len = (size_t)(stop - begin);
@@ -485,7 +551,7 @@ copy_text(struct json *doc, struct slice bytes, size_t *ret_len, struct err *err
     bool valid = text_bad(bytes) == bytes.len;
     size_t len = valid ? bytes.len : text_repaired_len(bytes);
     size_t cap = len / BYTES_PER_NODE + FIRST_NODES;
-    doc->text = len < UINT32_MAX ? arena_alloc(doc->arena, len + JSON_STEP_BYTES) : NULL;
+    doc->text = len < TEXT_LIMIT ? arena_alloc(doc->arena, len + JSON_BLOCK_BYTES) : NULL;
     doc->nodes = doc->text ? arena_alloc(doc->arena, cap * sizeof *doc->nodes) : NULL;
     if (!doc->nodes)
         return err_set(err, ERR_RECORD, "record_too_large",
@@ -496,7 +562,7 @@ copy_text(struct json *doc, struct slice bytes, size_t *ret_len, struct err *err
         text_repair_to(doc->text, bytes);
     else if (len)
         memcpy(doc->text, bytes.data, len);
-    memset(doc->text + len, 0, JSON_STEP_BYTES);
+    memset(doc->text + len, 0, JSON_BLOCK_BYTES);
     *ret_len = len;
     return ERR_OK;
 }
@@ -510,8 +576,14 @@ json_read(struct json *ret_doc, struct slice bytes, struct arena *arena, struct 
     size_t len = 0;
     if (copy_text(&doc, bytes, &len, fill))
         return ERR_RECORD;
-    struct reader reader = {
-        .doc = &doc, .end = doc.text + len, .open = NO_NODE, .err = fill};
+    struct reader reader;
+    reader.doc = &doc;
+    reader.end = doc.text + len;
+    reader.open = NO_NODE;
+    reader.err = fill;
+    reader.window.limit = 0;
+    reader.window.next = 0;
+    reader.window.stops[0] = NO_STOP;
     bool has_mark = len >= 3 && memcmp(doc.text, "\xEF\xBB\xBF", 3) == 0;
     char *at = skip_space(doc.text + (has_mark ? 3 : 0));
     if (at == reader.end)

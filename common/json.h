@@ -152,6 +152,8 @@ json_next(struct json_iter *iter, struct slice *ret_key, struct json_value *ret_
 size_t json_size(struct json_value value);
 /* Appends the line form. A failure marks `out`. */
 void json_write(struct buf *out, struct json_value value);
+/* As json_write behind `before`, which is not empty: one append for the usual string. */
+void json_write_after(struct buf *out, struct slice before, struct json_value value);
 /* As json_write, but stops soon after `limit` bytes: for the beginning of a value. */
 void json_write_begin(struct buf *out, struct json_value value, size_t limit);
 /* As json_write with NaN and the infinities as they came: it reads as the same value. */

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <endian.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -45,13 +46,15 @@ struct json_node {
 
 /*
  * json_plain_bytes: of the JSON_STEP_BYTES at `at` the number before the first one that
- * is not plain: a quote, a backslash, or outside U+0020-007E.
+ * is not plain: a quote, a backslash, or outside U+0020-007E. json_stops: a bit for each
+ * of the JSON_BLOCK_BYTES that is not.
  */
 #ifdef __SSE2__
-enum { JSON_STEP_BYTES = 16 };
+enum { JSON_STEP_BYTES = 16, JSON_BLOCK_BYTES = 64 };
 
-static inline size_t
-json_plain_bytes(const char *at)
+/* A bit for each of 16 bytes. */
+static inline uint32_t
+json_stops_16(const char *at)
 {
     __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)at);
     /* Signed, so what lies beyond ASCII is below the space, too. */
@@ -59,11 +62,26 @@ json_plain_bytes(const char *at)
     stop = _mm_or_si128(stop, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"')));
     stop = _mm_or_si128(stop, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\')));
     stop = _mm_or_si128(stop, _mm_cmpeq_epi8(bytes, _mm_set1_epi8(0x7F)));
-    unsigned mask = (unsigned)_mm_movemask_epi8(stop);
-    return mask ? (size_t)__builtin_ctz(mask) : JSON_STEP_BYTES;
+    return (uint32_t)_mm_movemask_epi8(stop);
+}
+
+static inline size_t
+json_plain_bytes(const char *at)
+{
+    uint32_t stops = json_stops_16(at);
+    return stops ? (size_t)__builtin_ctz(stops) : JSON_STEP_BYTES;
+}
+
+static inline uint64_t
+json_stops(const char *at)
+{
+    uint64_t stops = json_stops_16(at);
+    stops |= (uint64_t)json_stops_16(at + 16) << 16;
+    stops |= (uint64_t)json_stops_16(at + 32) << 32;
+    return stops | (uint64_t)json_stops_16(at + 48) << 48;
 }
 #else
-enum { JSON_STEP_BYTES = 8 };
+enum { JSON_STEP_BYTES = 8, JSON_BLOCK_BYTES = 64 };
 
 #define JSON_EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
@@ -81,5 +99,17 @@ json_plain_bytes(const char *at)
         ((word - JSON_EACH_BYTE(0x20)) & ~word) | word | (word + JSON_EACH_BYTE(1));
     stop &= JSON_EACH_BYTE(0x80);
     return stop ? (size_t)__builtin_ctzll(stop) / 8 : JSON_STEP_BYTES;
+}
+
+static inline uint64_t
+json_stops(const char *at)
+{
+    uint64_t stops = 0;
+    for (unsigned i = 0; i < JSON_BLOCK_BYTES; i++) {
+        unsigned char byte = (unsigned char)at[i];
+        bool stop = byte < 0x20 || byte >= 0x7F || byte == '"' || byte == '\\';
+        stops |= (uint64_t)stop << i;
+    }
+    return stops;
 }
 #endif

@@ -377,11 +377,24 @@ write_value(struct buf *out, struct json_value value, size_t limit, bool verbati
 void
 json_write(struct buf *out, struct json_value value)
 {
+    write_value(out, value, SIZE_MAX, false);
+}
+
+void
+json_write_after(struct buf *out, struct slice before, struct json_value value)
+{
     const struct json_node *node = value.doc ? json_node(value) : NULL;
-    if (node && node->flags & NODE_PLAIN)
-        add_quoted(out, json_node_text(value.doc, node));
-    else
-        write_value(out, value, SIZE_MAX, false);
+    bool plain = node && node->flags & NODE_PLAIN;
+    if (!plain || !buf_reserve(out, before.len + node->len + 2)) {
+        buf_add_slice(out, before);
+        json_write(out, value);
+        return;
+    }
+    char *to = mempcpy(out->data + out->len, before.data, before.len);
+    *to++ = '"';
+    to = mempcpy(to, value.doc->text + node->off, node->len);
+    *to++ = '"';
+    out->len = (size_t)(to - out->data);
 }
 
 void

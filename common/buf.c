@@ -15,9 +15,16 @@ buf_init(struct buf *buf, size_t max)
 }
 
 void
+buf_init_lent(struct buf *buf, char *storage, size_t cap, size_t max)
+{
+    *buf = (struct buf){.data = storage, .cap = cap, .max = max, .lent = storage};
+}
+
+void
 buf_done(struct buf *buf)
 {
-    free(buf->data);
+    if (buf->data != buf->lent)
+        free(buf->data);
     *buf = (struct buf){.max = buf->max};
 }
 
@@ -49,7 +56,10 @@ buf_grow(struct buf *buf, size_t len)
         cap *= 2;
     if (cap > ceiling(buf))
         cap = ceiling(buf);
-    char *data = realloc(buf->data, cap);
+    bool lent = buf->lent && buf->data == buf->lent;
+    char *data = realloc(lent ? NULL : buf->data, cap);
+    if (data && lent && buf->len)
+        memcpy(data, buf->lent, buf->len);
     if (!data) {
         buf->failed = true;
         buf->no_memory = true;

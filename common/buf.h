@@ -22,6 +22,7 @@ struct buf {
     size_t len;
     size_t cap;
     size_t max; /* 0: BUF_MAX_BYTES */
+    char *lent; /* storage of somebody else that it began with, or NULL */
     bool failed;
     bool no_memory; /* why it failed; else the ceiling */
 };
@@ -30,6 +31,9 @@ struct buf {
 
 /* Caller's storage. `max` in bytes, 0 for BUF_MAX_BYTES. */
 void buf_init(struct buf *buf, size_t max);
+/* Begins with `cap` bytes of storage that somebody else owns and outlive the buffer; no
+ * buf_take(). What does not fit there moves to memory of the buffer's own. */
+void buf_init_lent(struct buf *buf, char *storage, size_t cap, size_t max);
 /* Frees the bytes; the buffer is empty and usable again. */
 void buf_done(struct buf *buf);
 /* Empties, keeps the memory, forgets a failure. */

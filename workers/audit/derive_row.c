@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 /* What one record may hold; beyond it no topic takes it anyway. */
-enum { LINE_MAX_BYTES = 16 * 1024 * 1024, FIRST_LINE_BYTES = 4096 };
+enum { LINE_MAX_BYTES = 16 * 1024 * 1024, FIRST_LINE_BYTES = 2048 };
 
 /* No value at all, or white space alone: "empty"; anything else: "unparseable". */
 static enum err_kind
@@ -23,31 +23,55 @@ refuse(char dead_reason[AUDIT_REASON_BYTES], const struct err *reason, struct er
     return ERR_OK;
 }
 
+/* Written where it stays, unless it is longer than most. */
 static enum err_kind
-take_line(struct buf *line, struct arena *arena, struct slice *ret_text, struct err *err)
+line_begin(struct arena *arena, struct buf *ret_line, struct err *err)
+{
+    char *storage = arena_alloc(arena, FIRST_LINE_BYTES);
+    if (!storage)
+        return audit_full(err);
+    buf_init_lent(ret_line, storage, FIRST_LINE_BYTES, LINE_MAX_BYTES);
+    return ERR_OK;
+}
+
+static enum err_kind
+line_end(const struct buf *line,
+         struct arena *arena,
+         struct slice *ret_text,
+         struct err *err)
 {
     if (buf_check(line, "the audit row", err))
         return err->kind;
-    *ret_text = arena_copy(arena, buf_slice(line));
-    buf_reset(line);
+    struct slice text = buf_slice(line);
+    *ret_text = line->data == line->lent ? text : arena_copy(arena, text);
     return ret_text->data ? ERR_OK : audit_full(err);
 }
 
 static enum err_kind
-write_lines(const struct run *run,
-            const struct audit_parts *parts,
-            struct arena *arena,
-            struct audit_answer *answer,
-            struct err *err)
+write_row(const struct run *run,
+          const struct audit_parts *parts,
+          struct arena *arena,
+          struct audit_answer *answer,
+          struct err *err)
 {
-    CLEANUP(buf_done) struct buf line;
-    buf_init(&line, LINE_MAX_BYTES);
-    buf_reserve(&line, FIRST_LINE_BYTES);
+    CLEANUP(buf_done) struct buf line = BUF_INIT;
+    if (line_begin(arena, &line, err))
+        return err->kind;
     row_write(run, parts, &line);
-    if (take_line(&line, arena, &answer->row, err))
+    return line_end(&line, arena, &answer->row, err);
+}
+
+static enum err_kind
+write_x(const struct run *run,
+        struct arena *arena,
+        struct audit_answer *answer,
+        struct err *err)
+{
+    CLEANUP(buf_done) struct buf line = BUF_INIT;
+    if (line_begin(arena, &line, err))
         return err->kind;
     x_write(run, &line);
-    return take_line(&line, arena, &answer->x, err);
+    return line_end(&line, arena, &answer->x, err);
 }
 
 static bool
@@ -148,5 +172,7 @@ audit_row_derive(const struct audit_parts *parts,
     ret_answer->run_key = text_scalar(arena, run->key);
     if (!ret_answer->run_key.data)
         return audit_full(err);
-    return write_lines(run, parts, arena, ret_answer, err);
+    if (write_row(run, parts, arena, ret_answer, err))
+        return err->kind;
+    return write_x(run, arena, ret_answer, err);
 }

@@ -33,12 +33,23 @@ known_load8(const char *at)
     return word;
 }
 
+static inline uint32_t
+known_load4(const char *at)
+{
+    uint32_t word;
+    memcpy(&word, at, sizeof word);
+    return word;
+}
+
 /* memcmp() of a few bytes costs its call: two loads that overlap say the same. */
 static inline bool
 known_same(const char *a, const char *b, size_t len)
 {
-    if (len < 8 || len > 16)
+    if (len < 4 || len > 16)
         return memcmp(a, b, len) == 0;
+    if (len < 8)
+        return !((known_load4(a) ^ known_load4(b)) |
+                 (known_load4(a + len - 4) ^ known_load4(b + len - 4)));
     return !((known_load8(a) ^ known_load8(b)) |
              (known_load8(a + len - 8) ^ known_load8(b + len - 8)));
 }

@@ -454,8 +454,8 @@ static bool
 refusal_line(struct slice line, struct progs *progs, struct log_scan *scan)
 {
     struct slice rest = line;
-    if (take(&rest, SLICE("usage: ")))
-        return progs_note(progs, rest, true);
+    if (take(&rest, SLICE("usage: ")) && !progs_note(progs, rest, true))
+        return false;
     struct rejection found = {0};
     bool known = false;
     if (!argparse_line(line, &found))

@@ -24,6 +24,10 @@ add_name(struct buf *out, struct slice before, const char *name)
 static inline void
 add_always(struct buf *out, struct slice before, const struct carried *carried)
 {
+    if (carried->form == CARRIED_VALUE) {
+        json_write_after(out, before, carried->value);
+        return;
+    }
     buf_add_slice(out, before);
     carried_write(carried, out);
 }

@@ -25,13 +25,9 @@ cut_suffix(struct slice *path, struct slice suffix)
     return true;
 }
 
-bool
-workspace_split(struct slice workspace, struct workspace_parts *ret_parts)
+static bool
+split(struct slice path, struct workspace_parts *ret_parts)
 {
-    struct slice path = workspace;
-    /* The reference's `$` also stands before a line feed at the very end. */
-    if (path.len > 1 && path.data[path.len - 1] == '\n' && path.data[path.len - 2] == '/')
-        path.len--;
     while (path.len > 0 && path.data[path.len - 1] == '/')
         path.len--;
     struct slice task = cut_segment(&path);
@@ -46,6 +42,19 @@ workspace_split(struct slice workspace, struct workspace_parts *ret_parts)
     size_t trace = (size_t)(session.data + session.len - model.data);
     *ret_parts = (struct workspace_parts){model, session, task, {model.data, trace}};
     return true;
+}
+
+/* The reference's `$` also stands before a line feed at the very end, so behind a slash
+ * the line feed is no task of its own unless there is no other. */
+bool
+workspace_split(struct slice workspace, struct workspace_parts *ret_parts)
+{
+    size_t len = workspace.len;
+    bool feed =
+        len > 1 && workspace.data[len - 1] == '\n' && workspace.data[len - 2] == '/';
+    if (feed && split((struct slice){workspace.data, len - 1}, ret_parts))
+        return true;
+    return split(workspace, ret_parts);
 }
 
 struct slice

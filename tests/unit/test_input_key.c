@@ -28,6 +28,24 @@ takes_model_session_and_task_of_the_workspace(void **state)
 }
 
 static void
+reads_a_line_feed_at_the_end_as_the_reference_does(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"M/S/runs/gemm_tuning/T\n", "M/S/T\n"},
+        {"M/S/runs/gemm_tuning/T/\n", "M/S/T"},
+        {"M/S/runs/gemm_tuning/T//\n", "M/S/T"},
+        {"M/S/runs/gemm_tuning/\n", "M/S/\n"},
+        {"M/S/runs/gemm_tuning/\n/", "M/S/\n"},
+        {"\n/\n/runs/gemm_tuning/\n", "\n/\n/\n"},
+        {"M/S/runs/gemm_tuning/T\n/\n", "M/S/T\n"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        assert_key((struct input_key_source){.workspace = slice_of(pairs[i][0])},
+                   pairs[i][1]);
+}
+
+static void
 takes_the_whole_workspace_when_it_lies_elsewhere(void **state)
 {
     (void)state;
@@ -78,6 +96,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_model_session_and_task_of_the_workspace),
+        cmocka_unit_test(reads_a_line_feed_at_the_end_as_the_reference_does),
         cmocka_unit_test(takes_the_whole_workspace_when_it_lies_elsewhere),
         cmocka_unit_test(falls_back_to_the_ids_and_then_to_the_bytes),
         cmocka_unit_test(names_the_trace_by_model_and_session),

@@ -96,15 +96,32 @@ members_add(struct members *members,
         members->items = items;
         members->cap = cap;
     }
-    members->items[members->n++] = (struct member){.key = key, .value = value};
+    members->items[members->n] =
+        (struct member){.key = key, .rank = members->n, .value = value};
+    members->n++;
     return true;
 }
 
 static int
 compare_members(const void *a, const void *b)
 {
-    return slice_compare(((const struct member *)a)->key,
-                         ((const struct member *)b)->key);
+    const struct member *x = a;
+    const struct member *y = b;
+    int d = slice_compare(x->key, y->key);
+    return d ? d : (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+static void
+sort_members(struct members *members)
+{
+    if (members->n < 2)
+        return;
+    qsort(members->items, members->n, sizeof *members->items, compare_members);
+    size_t n = 1;
+    for (size_t i = 1; i < members->n; i++)
+        if (!slice_equal(members->items[i].key, members->items[n - 1].key))
+            members->items[n++] = members->items[i];
+    members->n = n;
 }
 
 enum err_kind
@@ -113,8 +130,7 @@ members_carry(struct members *members,
               struct notes *notes,
               struct err *err)
 {
-    if (members->n > 1)
-        qsort(members->items, members->n, sizeof *members->items, compare_members);
+    sort_members(members);
     for (size_t i = 0; i < members->n; i++) {
         struct member *member = &members->items[i];
         struct place place = {entry, member->key};
@@ -138,15 +154,6 @@ members_write(const struct members *members, struct buf *out)
     buf_add_byte(out, '}');
 }
 
-static bool
-has_unknown(const struct envelope *envelope, struct slice key)
-{
-    for (size_t i = 0; i < envelope->unknown.n; i++)
-        if (slice_equal(envelope->unknown.items[i].key, key))
-            return true;
-    return false;
-}
-
 static enum err_kind
 fill(struct envelope *envelope,
      struct slice key,
@@ -160,8 +167,7 @@ fill(struct envelope *envelope,
             envelope->values[known] = json_root(doc);
         return ERR_OK;
     }
-    if (!has_unknown(envelope, key) &&
-        !members_add(&envelope->unknown, key, json_root(doc), arena))
+    if (!members_add(&envelope->unknown, key, json_root(doc), arena))
         return audit_full(err);
     return ERR_OK;
 }

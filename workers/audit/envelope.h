@@ -37,6 +37,7 @@ enum envelope_key {
 
 struct member {
     struct slice key;
+    size_t rank; /* of members with one key the lowest stands */
     struct json_value value;
     struct carried carried; /* what x shows of it; filled by members_carry() */
 };
@@ -69,7 +70,8 @@ bool members_add(struct members *members,
                  struct slice key,
                  struct json_value value,
                  struct arena *arena);
-/* Sorts by key, and makes of each value what x carries; `entry` as in struct place. */
+/* Sorts by key, drops repeats, and makes of each value what x carries; `entry` as in
+ * struct place. */
 enum err_kind members_carry(struct members *members,
                             int64_t entry,
                             struct notes *notes,

@@ -2,6 +2,8 @@
 /* The verdicts of the end-to-end validation. */
 #include "kept.h"
 
+#include <stdlib.h>
+
 enum bucket {
     BUCKET_KEPT,
     BUCKET_REVERTED,
@@ -15,56 +17,98 @@ mark(struct tuner *tuner, enum bucket bucket)
     tuner->seen_reverted |= bucket == BUCKET_REVERTED;
 }
 
-static bool
-same_env_value(const struct tuner *tuner, struct slice wanted)
+/* What the items are joined with. */
+struct join {
+    struct tuners *tuners;
+    struct tuner **by_env; /* by name, then by env_value; NULL until a name repeats */
+    struct notes *notes;
+};
+
+static struct slice
+env_text(const struct tuner *tuner)
 {
     struct slice text = json_string(tuner->env_value);
-    if (!text.data)
-        text = json_number(tuner->env_value);
-    return text.data && slice_equal(text, wanted);
+    return text.data ? text : json_number(tuner->env_value);
+}
+
+static int
+compare_env(struct slice name, struct slice env_value, const struct tuner *tuner)
+{
+    int d = slice_compare(name, tuner->name);
+    return d ? d : slice_compare(env_value, env_text(tuner));
+}
+
+static int
+compare_tuners(const void *a, const void *b)
+{
+    const struct tuner *x = *(struct tuner *const *)a;
+    const struct tuner *y = *(struct tuner *const *)b;
+    int d = compare_env(x->name, env_text(x), y);
+    return d ? d : (x->index > y->index) - (x->index < y->index);
+}
+
+static enum err_kind
+sort_by_env(struct join *join, struct err *err)
+{
+    size_t n = join->tuners->n_named;
+    join->by_env = arena_alloc(join->notes->arena, n * sizeof(struct tuner *));
+    if (!join->by_env)
+        return audit_full(err);
+    memcpy(join->by_env, join->tuners->by_name, n * sizeof(struct tuner *));
+    qsort(join->by_env, n, sizeof(struct tuner *), compare_tuners);
+    return ERR_OK;
+}
+
+/* The entry of that name and env_value when there is exactly one. */
+static struct tuner *
+only_with_env(const struct join *join, struct slice name, struct slice env_value)
+{
+    size_t low = 0;
+    size_t n = join->tuners->n_named;
+    for (size_t high = n; low < high;) {
+        size_t middle = (low + high) / 2;
+        if (compare_env(name, env_value, join->by_env[middle]) > 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == n || compare_env(name, env_value, join->by_env[low]) != 0)
+        return NULL;
+    bool repeats =
+        low + 1 < n && compare_env(name, env_value, join->by_env[low + 1]) == 0;
+    return repeats ? NULL : join->by_env[low];
 }
 
 /* Of several entries with one name the only one with an equal env_value. */
 static enum err_kind
-mark_by_env_value(struct tuner **hits,
-                  size_t n,
+mark_by_env_value(struct join *join,
+                  struct tuner *first,
                   struct slice env_value,
                   enum bucket bucket,
-                  struct notes *notes,
                   struct err *err)
 {
-    struct tuner *exact = NULL;
-    size_t n_exact = 0;
-    for (size_t i = 0; i < n && env_value.len; i++)
-        if (same_env_value(hits[i], env_value)) {
-            exact = hits[i];
-            n_exact++;
-        }
-    if (n_exact == 1) {
+    if (!join->by_env && sort_by_env(join, err))
+        return err->kind;
+    struct tuner *exact =
+        env_value.len ? only_with_env(join, first->name, env_value) : NULL;
+    if (exact)
         mark(exact, bucket);
-        return ERR_OK;
-    }
-    for (size_t i = 0; i < n; i++)
-        if (notes_add_number(notes, "kept_ambiguous", hits[i]->index, err))
-            return err->kind;
+    else
+        first->is_ambiguous = true;
     return ERR_OK;
 }
 
 static enum err_kind
-join_item(struct json_value item,
-          enum bucket bucket,
-          struct tuners *tuners,
-          struct notes *notes,
-          struct err *err)
+join_item(struct json_value item, enum bucket bucket, struct join *join, struct err *err)
 {
     struct slice name = json_string(json_get(item, "tuner"));
     size_t n = 0;
-    struct tuner **hits = name.data ? tuners_named(tuners, name, &n) : NULL;
+    struct tuner **hits = name.data ? tuners_named(join->tuners, name, &n) : NULL;
     if (n == 0)
-        return notes_add(notes, "orphan_e2e", name.data ? name : SLICE("?"), err);
+        return notes_add(join->notes, "orphan_e2e", name.data ? name : SLICE("?"), err);
     if (n > 1)
-        return mark_by_env_value(hits, n, json_string(json_get(item, "env_value")),
-                                 bucket, notes, err);
+        return mark_by_env_value(join, hits[0], json_string(json_get(item, "env_value")),
+                                 bucket, err);
     mark(hits[0], bucket);
     return ERR_OK;
 }
@@ -72,8 +116,7 @@ join_item(struct json_value item,
 static enum err_kind
 join_bucket(struct json_value items,
             enum bucket bucket,
-            struct tuners *tuners,
-            struct notes *notes,
+            struct join *join,
             size_t *ret_n,
             struct err *err)
 {
@@ -87,7 +130,23 @@ join_bucket(struct json_value items,
         if (json_kind(item) != JSON_OBJECT)
             continue;
         ++*ret_n;
-        if (join_item(item, bucket, tuners, notes, err))
+        if (join_item(item, bucket, join, err))
+            return err->kind;
+    }
+    return ERR_OK;
+}
+
+/* Every entry of a name that some verdict could not tell apart. */
+static enum err_kind
+note_ambiguous(const struct tuners *tuners, struct notes *notes, struct err *err)
+{
+    const struct tuner *first = NULL;
+    for (size_t i = 0; i < tuners->n_named; i++) {
+        const struct tuner *tuner = tuners->by_name[i];
+        if (!first || !slice_equal(first->name, tuner->name))
+            first = tuner;
+        if (first->is_ambiguous &&
+            notes_add_number(notes, "kept_ambiguous", tuner->index, err))
             return err->kind;
     }
     return ERR_OK;
@@ -150,6 +209,7 @@ kept_join(struct json_value e2e,
           struct err *err)
 {
     struct validation validation = {.known = true};
+    struct join join = {.tuners = tuners, .notes = notes};
     struct json_value body = json_get(e2e, "e2e_results");
     const struct {
         const char *name;
@@ -160,9 +220,11 @@ kept_join(struct json_value e2e,
         [BUCKET_FAULTS] = {"faults", &validation.n_faults},
     };
     for (size_t i = 0; i < sizeof buckets / sizeof buckets[0]; i++)
-        if (join_bucket(json_get(body, buckets[i].name), (enum bucket)i, tuners, notes,
+        if (join_bucket(json_get(body, buckets[i].name), (enum bucket)i, &join,
                         buckets[i].n, err))
             return err->kind;
+    if (note_ambiguous(tuners, notes, err))
+        return err->kind;
     for (size_t i = 0; i < tuners->n; i++)
         if (settle(&tuners->items[i], notes, err))
             return err->kind;

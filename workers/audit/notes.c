@@ -31,12 +31,46 @@ grow(struct notes *notes)
     return true;
 }
 
+static int
+compare(const void *a, const void *b)
+{
+    return slice_compare(*(const struct slice *)a, *(const struct slice *)b);
+}
+
+static void
+drop_repeats(struct notes *notes)
+{
+    if (notes->n < 2)
+        return;
+    qsort(notes->items, notes->n, sizeof *notes->items, compare);
+    size_t n = 1;
+    size_t bytes = notes->items[0].len;
+    for (size_t i = 1; i < notes->n; i++)
+        if (!slice_equal(notes->items[i], notes->items[n - 1])) {
+            bytes += notes->items[i].len;
+            notes->items[n++] = notes->items[i];
+        }
+    notes->n = n;
+    notes->bytes = bytes;
+}
+
+/* Repeats may take as much again before they are dropped, so each drop pays for itself.
+ */
+static bool
+has_room(struct notes *notes, size_t len)
+{
+    if (len <= NOTES_MAX_BYTES && notes->bytes <= 2 * (size_t)NOTES_MAX_BYTES - len)
+        return true;
+    drop_repeats(notes);
+    return len <= NOTES_MAX_BYTES && notes->bytes <= NOTES_MAX_BYTES - len;
+}
+
 enum err_kind
 notes_add(struct notes *notes, const char *kind, struct slice name, struct err *err)
 {
     size_t kind_len = strlen(kind);
     size_t len = kind_len + 1 + name.len;
-    if (len > NOTES_MAX_BYTES - notes->bytes)
+    if (!has_room(notes, len))
         return audit_full(err);
     char *text = arena_alloc(notes->arena, len);
     if (!text || (notes->n == notes->cap && !grow(notes)))
@@ -68,23 +102,11 @@ notes_add_numbers(
     return notes_add(notes, kind, (struct slice){text, (size_t)len}, err);
 }
 
-static int
-compare(const void *a, const void *b)
+enum err_kind
+notes_sort(struct notes *notes, struct err *err)
 {
-    return slice_compare(*(const struct slice *)a, *(const struct slice *)b);
-}
-
-void
-notes_sort(struct notes *notes)
-{
-    if (notes->n < 2)
-        return;
-    qsort(notes->items, notes->n, sizeof *notes->items, compare);
-    size_t n = 1;
-    for (size_t i = 1; i < notes->n; i++)
-        if (!slice_equal(notes->items[i], notes->items[n - 1]))
-            notes->items[n++] = notes->items[i];
-    notes->n = n;
+    drop_repeats(notes);
+    return notes->bytes <= NOTES_MAX_BYTES ? ERR_OK : audit_full(err);
 }
 
 void

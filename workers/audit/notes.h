@@ -9,14 +9,15 @@
 
 #include <stdint.h>
 
-/* All notes of one record together; more than a record can hold anyway. */
+/* All notes of one record together, repeats counted once; more than a record can hold
+ * anyway. */
 enum { NOTES_MAX_BYTES = 2 * 1024 * 1024 };
 
 struct notes {
     struct arena *arena;
     struct slice *items;
     size_t n, cap;
-    size_t bytes;
+    size_t bytes; /* of all items, repeats included until they are dropped */
 };
 
 /*
@@ -31,8 +32,9 @@ notes_add_number(struct notes *notes, const char *kind, size_t number, struct er
 /* Adds `kind`:`a`:`b`. */
 enum err_kind notes_add_numbers(
     struct notes *notes, const char *kind, size_t a, size_t b, struct err *err);
-/* Sorts by code point and drops repeats. */
-void notes_sort(struct notes *notes);
+/* Sorts by code point and drops repeats. ERR_RECORD "record_too_large" when more than the
+ * ceiling is left. */
+enum err_kind notes_sort(struct notes *notes, struct err *err);
 /* Appends them as a JSON array in line form. */
 void notes_write(const struct notes *notes, struct buf *out);
 

@@ -14,18 +14,10 @@ read_verdict(struct orphan *orphan,
 {
     struct tuners none = {0};
     struct json_value verdict = JSON_NONE;
-    size_t notes_before = orphan->notes.n;
-    if (verdict_read(e2e, &orphan->notes, &verdict, err))
+    if (verdict_read(e2e, &orphan->notes, &verdict, ret_error, err))
         return err->kind;
     if (verdict.doc)
         return kept_join(verdict, &none, &orphan->notes, ret_validation, err);
-    if (orphan->notes.n == notes_before)
-        return ERR_OK; /* the same note as another verdict's */
-    struct slice note =
-        arena_copy(orphan->notes.arena, orphan->notes.items[notes_before]);
-    if (!note.data)
-        return audit_full(err);
-    *ret_error = note.data + sizeof "e2e_invalid:" - 1;
     return ERR_OK;
 }
 
@@ -54,7 +46,8 @@ orphan_derive(const struct audit_log *logs,
             orphan.e2e_error = error;
         }
     }
-    notes_sort(&orphan.notes);
+    if (notes_sort(&orphan.notes, err))
+        return err->kind;
     *ret_orphan = orphan;
     return ERR_OK;
 }

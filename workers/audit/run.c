@@ -126,23 +126,25 @@ enum err_kind
 verdict_read(struct slice e2e,
              struct notes *notes,
              struct json_value *ret_e2e,
+             const char **ret_error,
              struct err *err)
 {
     struct err reason;
     struct json *doc = arena_calloc(notes->arena, 1, sizeof *doc);
     *ret_e2e = JSON_NONE;
+    *ret_error = NULL;
     if (!doc)
         return audit_full(err);
-    if (json_read(doc, e2e, notes->arena, &reason)) {
-        if (strcmp(reason.code, "record_too_large") == 0)
-            return audit_full(err);
-        return notes_add(notes, "e2e_invalid", SLICE("unparseable"), err);
+    bool read = json_read(doc, e2e, notes->arena, &reason) == ERR_OK;
+    if (!read && strcmp(reason.code, "record_too_large") == 0)
+        return audit_full(err);
+    struct json_value root = read ? json_root(doc) : JSON_NONE;
+    if (json_kind(root) == JSON_OBJECT) {
+        *ret_e2e = root;
+        return ERR_OK;
     }
-    struct json_value root = json_root(doc);
-    if (json_kind(root) != JSON_OBJECT)
-        return notes_add(notes, "e2e_invalid", slice_of(json_kind_name(root)), err);
-    *ret_e2e = root;
-    return ERR_OK;
+    *ret_error = read ? json_kind_name(root) : "unparseable";
+    return notes_add(notes, "e2e_invalid", slice_of(*ret_error), err);
 }
 
 static enum err_kind
@@ -156,7 +158,8 @@ derive_kept(struct run *run, const struct audit_parts *parts, struct err *err)
     if (run->e2e_is_foreign)
         return ERR_OK;
     struct json_value e2e;
-    if (verdict_read(parts->e2e, &run->notes, &e2e, err))
+    const char *error;
+    if (verdict_read(parts->e2e, &run->notes, &e2e, &error, err))
         return err->kind;
     if (!e2e.doc)
         return ERR_OK;
@@ -188,6 +191,5 @@ run_derive(const struct audit_parts *parts,
         carry_fields(run, err) || derive_failure(run, err) ||
         members_carry(&run->envelope.unknown, -1, &run->notes, err))
         return err->kind;
-    notes_sort(&run->notes);
-    return ERR_OK;
+    return notes_sort(&run->notes, err);
 }

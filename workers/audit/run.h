@@ -55,12 +55,14 @@ enum err_kind run_derive(const struct audit_parts *parts,
                          struct err *err);
 
 /*
- * Reads a verdict document. `*ret_e2e` is its object, or JSON_NONE with the note
- * "e2e_invalid". ERR_RECORD "record_too_large".
+ * Reads a verdict document. `*ret_e2e` is its object and `*ret_error` NULL; or JSON_NONE,
+ * and the note "e2e_invalid" says the same as the static `*ret_error`: "unparseable" or a
+ * JSON type. ERR_RECORD "record_too_large".
  */
 enum err_kind verdict_read(struct slice e2e,
                            struct notes *notes,
                            struct json_value *ret_e2e,
+                           const char **ret_error,
                            struct err *err);
 
 /* Appends the row line, without a line feed. */

@@ -282,23 +282,30 @@ tuners_read(struct json_value tuners_run,
     return sort_names(ret_tuners, notes, err);
 }
 
-struct tuner **
-tuners_named(const struct tuners *tuners, struct slice name, size_t *ret_n)
+/* The first entry whose name is not below `name`; with `behind`, the first above it. */
+static size_t
+bound(const struct tuners *tuners, struct slice name, bool behind)
 {
     size_t low = 0;
     size_t high = tuners->n_named;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (slice_compare(tuners->by_name[middle]->name, name) < 0)
+        if (slice_compare(tuners->by_name[middle]->name, name) < (int)behind)
             low = middle + 1;
         else
             high = middle;
     }
-    size_t n = 0;
-    while (low + n < tuners->n_named && slice_equal(tuners->by_name[low + n]->name, name))
-        n++;
-    *ret_n = n;
-    return n ? tuners->by_name + low : NULL;
+    return low;
+}
+
+struct tuner **
+tuners_named(const struct tuners *tuners, struct slice name, size_t *ret_n)
+{
+    size_t first = bound(tuners, name, false);
+    bool none =
+        first == tuners->n_named || !slice_equal(tuners->by_name[first]->name, name);
+    *ret_n = none ? 0 : bound(tuners, name, true) - first;
+    return none ? NULL : tuners->by_name + first;
 }
 
 bool

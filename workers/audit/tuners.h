@@ -31,6 +31,7 @@ struct tuner {
     struct members unknown;
     /* Verdicts that came later: it stands in "kept", in "reverted". */
     bool seen_kept, seen_reverted;
+    bool is_ambiguous; /* of the first of its name: a verdict can't tell the entries */
 };
 
 /* An entry that is no object. */

@@ -435,6 +435,15 @@ drop_repeats_large(struct json *doc, uint32_t container)
     return true;
 }
 
+/* Most neighbours differ in their first byte already. */
+static bool
+rises(struct slice a, struct slice b)
+{
+    if (a.len && b.len && a.data[0] != b.data[0])
+        return (unsigned char)a.data[0] < (unsigned char)b.data[0];
+    return slice_compare(a, b) < 0;
+}
+
 static bool
 keys_rise(const struct json *doc, uint32_t container)
 {

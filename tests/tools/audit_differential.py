@@ -326,6 +326,9 @@ def add_text_rules(want, result):
         if key not in ("kind", "engine", "ts", "tuners_run"):
             omit_deep(row, key, key if own else None, notes)
     for entry, beside in zip(row["tuners_run"], x.get("tuners", [])):
+        # Noted as it is read, like a NaN, even where a verdict replaces it.
+        omit_deep({"kept": result["tuners_run"][int(beside["i"])].get("kept")}, "kept",
+                  "tuners_run[%s].kept" % beside["i"], notes)
         for key in list(entry):
             omit_deep(entry, key, "tuners_run[%s].%s" % (beside["i"], key), notes)
     if notes:

@@ -424,6 +424,100 @@ asks_a_table_when_a_log_asks_often(void **state)
     assert_in(answer.x, "\"prog\": \"last\"");
 }
 
+/* An array of `n` copies of `item`, which shows its position. */
+static void
+add_copies(
+    struct buf *out, const char *before, const char *item, int n, const char *behind)
+{
+    buf_add_str(out, before);
+    for (int i = 0; i < n; i++)
+        buf_addf(out, "%s{\"tuner\": \"%s\", \"env_value\": \"%d\"}", i ? ", " : "", item,
+                 i);
+    buf_add_str(out, behind);
+}
+
+static void
+joins_many_verdicts_with_many_entries_of_one_name(void **state)
+{
+    (void)state;
+    enum { MANY = 40000 };
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_done) struct buf result = BUF_INIT;
+    CLEANUP(buf_done) struct buf e2e = BUF_INIT;
+    struct audit_answer answer;
+    struct err err;
+    add_copies(&result, "{\"tuners_run\": [", "t", MANY, "]}");
+    add_copies(&e2e, "{\"e2e_results\": {\"kept\": [", "t", MANY, "], \"reverted\": [");
+    add_copies(&e2e, "", "t", 1, "]}}");
+    struct audit_parts parts = {.result = buf_slice(&result), .e2e = buf_slice(&e2e)};
+
+    assert_int_equal(audit_row_derive(&parts, &arena, &answer, &err), ERR_OK);
+
+    assert_in(answer.x, "\"notes\": [\"duplicate_tuner:t\", \"kept_ambiguous:0\"]");
+    assert_in(answer.row, "[{\"best_micro_speedup\": null, \"kept\": null, ");
+    assert_in(answer.row, "}, {\"best_micro_speedup\": null, \"kept\": true, ");
+}
+
+static void
+counts_a_note_once_however_often_it_is_made(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_done) struct buf e2e = BUF_INIT;
+    struct audit_answer answer;
+    struct err err;
+    add_copies(&e2e, "{\"e2e_results\": {\"kept\": [", "of no entry of this run", 200000,
+               "]}}");
+    struct audit_parts parts = {.result = SLICE("{}"), .e2e = buf_slice(&e2e)};
+
+    assert_int_equal(audit_row_derive(&parts, &arena, &answer, &err), ERR_OK);
+
+    assert_in(answer.x, "\"notes\": [\"orphan_e2e:of no entry of this run\"]");
+}
+
+static void
+lets_the_result_then_the_last_default_of_a_key_stand(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct audit_answer answer;
+    struct err err;
+    struct default_entry defaults[] = {
+        {SLICE("b"), SLICE("1")}, {SLICE("a"), SLICE("2")}, {SLICE("b"), SLICE("3")}};
+    struct audit_parts parts = {.result = SLICE("{\"a\": null}"),
+                                .defaults = {defaults, 3}};
+
+    assert_int_equal(audit_row_derive(&parts, &arena, &answer, &err), ERR_OK);
+
+    assert_in(answer.x, "\"unknown\": {\"a\": null, \"b\": 3}");
+}
+
+/* A name in one long word, again and again: each word is looked at once. */
+static void
+finds_no_program_within_a_long_word_in_good_time(void **state)
+{
+    (void)state;
+    enum { WORD = 4 << 20, NAME = 1 << 16 };
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    struct audit_answer answer;
+    struct err err;
+    buf_add_str(&text, "# Command: ");
+    for (int i = 0; i < WORD; i++)
+        buf_add_byte(&text, 'a');
+    buf_add_str(&text, " x/a\u2028\n");
+    for (int i = 0; i < NAME; i++)
+        buf_add_byte(&text, 'a');
+    buf_add_str(&text,
+                ": error: ambiguous option: no\na: error: ambiguous option: yes\n");
+    struct audit_log log = {SLICE("t"), buf_slice(&text), 0};
+    struct audit_parts parts = {.result = SLICE("{}"), .logs = &log, .n_logs = 1};
+
+    assert_int_equal(audit_row_derive(&parts, &arena, &answer, &err), ERR_OK);
+
+    assert_in(answer.x, "\"args\": \"yes\"");
+}
+
 static void
 refuses_an_event_that_takes_too_much_memory(void **state)
 {
@@ -456,6 +550,10 @@ main(void)
         cmocka_unit_test(omits_a_row_field_nested_above_1000),
         cmocka_unit_test(cuts_zeros_in_front_of_the_numbers_of_a_log),
         cmocka_unit_test(asks_a_table_when_a_log_asks_often),
+        cmocka_unit_test(joins_many_verdicts_with_many_entries_of_one_name),
+        cmocka_unit_test(counts_a_note_once_however_often_it_is_made),
+        cmocka_unit_test(lets_the_result_then_the_last_default_of_a_key_stand),
+        cmocka_unit_test(finds_no_program_within_a_long_word_in_good_time),
         cmocka_unit_test(refuses_an_event_that_takes_too_much_memory),
     };
     return cmocka_run_group_tests_name("audit", tests, NULL, NULL);

@@ -56,8 +56,8 @@ struct audit_answer {
     char dead_reason[AUDIT_REASON_BYTES];
     char src[AUDIT_SRC_DIGITS + 1]; /* of the result's SHA-256 */
     struct slice run_key;           /* valid UTF-8 */
-    struct slice row;               /* the row line, without the line feed */
-    struct slice x;                 /* the same line form */
+    struct slice row;               /* the row line, without the line feed; terminated */
+    struct slice x;                 /* the same line form; terminated */
     const struct run *run;          /* run.h; for projections and warnings */
     bool e2e_is_foreign;            /* the verdict is about another result */
 };

@@ -35,11 +35,9 @@ line_begin(struct arena *arena, struct buf *ret_line, struct err *err)
 }
 
 static enum err_kind
-line_end(const struct buf *line,
-         struct arena *arena,
-         struct slice *ret_text,
-         struct err *err)
+line_end(struct buf *line, struct arena *arena, struct slice *ret_text, struct err *err)
 {
+    buf_text(line);
     if (buf_check(line, "the audit row", err))
         return err->kind;
     struct slice text = buf_slice(line);

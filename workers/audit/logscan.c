@@ -329,33 +329,37 @@ progs_add_source(struct progs *progs, struct prog_source source)
     return true;
 }
 
-static bool
-is_edge(struct slice text, size_t at)
+/* The word that lies around `at`, which is in `text`. */
+static struct slice
+word_around(struct slice text, const char *at)
 {
-    const char *begin = text.data + at;
     const char *end = text.data + text.len;
-    return begin >= end || unicode_is_space(text_next(&begin, end));
+    const char *first = at;
+    for (const char *before; first > text.data; first = before)
+        if (unicode_is_space(text_last(text.data, first, &before)))
+            break;
+    const char *last = at;
+    for (const char *next = at; last < end; last = next)
+        if (unicode_is_space(text_next(&next, end)))
+            break;
+    return (struct slice){first, (size_t)(last - first)};
 }
 
-/* Is `name` the last path part of one of the words? */
+/* Is `name` the last path part of one of the words? Each word is looked at once. */
 static bool
 is_part_of_word(struct slice words, struct slice name)
 {
-    if (memchr(name.data, '/', name.len))
-        return false;
     struct slice rest = words;
-    for (;;) {
+    while (rest.len) {
         const char *at = memmem(rest.data, rest.len, name.data, name.len);
         if (!at)
             return false;
-        const char *begin = at;
-        size_t behind_name = (size_t)(at - words.data) + name.len;
-        bool begins = at == words.data || at[-1] == '/' ||
-                      unicode_is_space(text_last(words.data, at, &begin));
-        if (begins && is_edge(words, behind_name))
+        struct slice word = word_around(rest, at);
+        if (slice_equal(last_path_part(word), name))
             return true;
-        rest = behind(words, (size_t)(at - words.data) + 1);
+        rest = behind(rest, (size_t)(word.data + word.len - rest.data));
     }
+    return false;
 }
 
 static bool

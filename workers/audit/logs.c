@@ -9,35 +9,57 @@
 #include <stdlib.h>
 
 static int
-compare_standing(const struct audit_log *a, const struct audit_log *b)
-{
-    if (a->event_time_us != b->event_time_us)
-        return a->event_time_us < b->event_time_us ? -1 : 1;
-    uint8_t x[DIGEST_BYTES];
-    uint8_t y[DIGEST_BYTES];
-    digest_sha256(a->bytes, x);
-    digest_sha256(b->bytes, y);
-    return memcmp(x, y, sizeof x);
-}
-
-static int
 compare_logs(const void *a, const void *b)
 {
     const struct run_log *x = a;
     const struct run_log *y = b;
     int d = slice_compare(x->tuner, y->tuner);
-    return d ? d : compare_standing(x->part, y->part);
+    return d ? d
+             : (x->part->event_time_us > y->part->event_time_us) -
+                   (x->part->event_time_us < y->part->event_time_us);
 }
 
-/* Sorted, the log that stands is the last of its tuner. */
+static bool
+is_level(const struct run_log *a, const struct run_log *b)
+{
+    return compare_logs(a, b) == 0;
+}
+
+/* Of logs of one tuner and time the one with the greatest SHA-256; each is hashed once.
+ */
+static struct run_log
+greatest(const struct run_log *logs, size_t n)
+{
+    if (n == 1)
+        return logs[0];
+    uint8_t best[DIGEST_BYTES];
+    size_t at = 0;
+    digest_sha256(logs[0].part->bytes, best);
+    for (size_t i = 1; i < n; i++) {
+        uint8_t digest[DIGEST_BYTES];
+        digest_sha256(logs[i].part->bytes, digest);
+        if (memcmp(digest, best, sizeof best) > 0) {
+            memcpy(best, digest, sizeof best);
+            at = i;
+        }
+    }
+    return logs[at];
+}
+
+/* Sorted, the log that stands is among the last of its tuner. */
 static void
 keep_standing(struct run_logs *logs)
 {
     size_t n = 0;
-    for (size_t i = 0; i < logs->n; i++)
-        if (i + 1 == logs->n ||
-            !slice_equal(logs->items[i].tuner, logs->items[i + 1].tuner))
-            logs->items[n++] = logs->items[i];
+    for (size_t i = 0; i < logs->n;) {
+        size_t first = i;
+        while (i < logs->n && slice_equal(logs->items[i].tuner, logs->items[first].tuner))
+            i++;
+        size_t last = i - 1;
+        while (last > first && is_level(&logs->items[last - 1], &logs->items[i - 1]))
+            last--;
+        logs->items[n++] = greatest(&logs->items[last], i - last);
+    }
     logs->n = n;
 }
 

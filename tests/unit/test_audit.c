@@ -492,6 +492,29 @@ lets_the_result_then_the_last_default_of_a_key_stand(void **state)
     assert_in(answer.x, "\"unknown\": {\"a\": null, \"b\": 3}");
 }
 
+static void
+says_that_defaults_are_too_large_not_malformed(void **state)
+{
+    (void)state;
+    enum { N = 200 };
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct default_entry defaults[N];
+    struct audit_answer answer;
+    struct err err;
+    for (int i = 0; i < N; i++)
+        defaults[i] = (struct default_entry){SLICE("status"), SLICE("\"ok\"")};
+    struct audit_parts parts = {.result = SLICE("{}"), .defaults = {defaults, N}};
+    for (size_t max = 4096; max < 65536; max += 512) {
+        arena_done(&arena);
+        arena_init(&arena, max);
+        if (audit_row_derive(&parts, &arena, &answer, &err))
+            assert_string_equal(err.code, "record_too_large");
+    }
+    arena_done(&arena);
+    arena_init(&arena, 4096);
+    assert_int_equal(audit_row_derive(&parts, &arena, &answer, &err), ERR_RECORD);
+}
+
 /* A name in one long word, again and again: each word is looked at once. */
 static void
 finds_no_program_within_a_long_word_in_good_time(void **state)
@@ -553,6 +576,7 @@ main(void)
         cmocka_unit_test(joins_many_verdicts_with_many_entries_of_one_name),
         cmocka_unit_test(counts_a_note_once_however_often_it_is_made),
         cmocka_unit_test(lets_the_result_then_the_last_default_of_a_key_stand),
+        cmocka_unit_test(says_that_defaults_are_too_large_not_malformed),
         cmocka_unit_test(finds_no_program_within_a_long_word_in_good_time),
         cmocka_unit_test(refuses_an_event_that_takes_too_much_memory),
     };

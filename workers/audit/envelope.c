@@ -183,7 +183,10 @@ fill_default(struct envelope *envelope,
     struct err reason;
     if (!doc || !key.data)
         return audit_full(err);
-    if (json_read(doc, entry->json, arena, &reason))
+    enum err_kind read = json_read(doc, entry->json, arena, &reason);
+    if (read && strcmp(reason.code, "record_too_large") == 0)
+        return audit_full(err);
+    if (read)
         return err_set(err, ERR_RECORD, "tuning_event_malformed",
                        "the default of '%.*s' is no JSON (%s); set it as KEY=JSON, "
                        "a string with its quotes",

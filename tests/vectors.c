@@ -19,10 +19,17 @@
 enum { PATH_BYTES = 4096, NAME_BYTES = 128, FILE_MAX_BYTES = 1 << 30 };
 #define ARENA_BYTES ((size_t)4 << 30)
 
-static const struct vector_kind *const built_areas[] = {split_kinds, tuning_kinds};
-static const char *const built_names[] = {"split", "tuning"};
-static const char *const planned_areas[] = {"dispatch", "gate", "kernel-table", "review",
-                                            "sources"};
+static const struct area {
+    const char *name;
+    const struct vector_kind *kinds;
+    enum compare_rule rule;
+} built_areas[] = {
+    {"gate", gate_kinds, COMPARE_EXPECTED},
+    {"kernel-table", candidates_kinds, COMPARE_EXPECTED},
+    {"split", split_kinds, COMPARE_EXACT},
+    {"tuning", tuning_kinds, COMPARE_EXACT},
+};
+static const char *const planned_areas[] = {"dispatch", "review", "sources"};
 
 struct settings {
     const char *dir;
@@ -119,6 +126,7 @@ case_name(struct json_value vector)
 
 static void
 run_case(const struct vector_kind *kind,
+         enum compare_rule rule,
          struct json_value vector,
          struct arena *arena,
          const char *path,
@@ -137,7 +145,7 @@ run_case(const struct vector_kind *kind,
     else if (kind->run(vector, arena, &answer, &err) ||
              json_read(&got, buf_slice(&answer), arena, &err))
         why = err.msg;
-    else if (!values_equal(expected, json_root(&got), arena, &where))
+    else if (!values_equal(expected, json_root(&got), rule, arena, &where))
         why = buf_text(&where);
     if (why)
         printf("FAILED %s: %.*s: %s\n", path, SLICE_ARG(name), why);
@@ -145,7 +153,10 @@ run_case(const struct vector_kind *kind,
 }
 
 static void
-run_kind(const struct vector_kind *kind, const char *path, struct tally *tally)
+run_kind(const struct vector_kind *kind,
+         enum compare_rule rule,
+         const char *path,
+         struct tally *tally)
 {
     CLEANUP(vector_file_done) struct vector_file file = {0};
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
@@ -156,7 +167,7 @@ run_kind(const struct vector_kind *kind, const char *path, struct tally *tally)
     arena_init(&arena, ARENA_BYTES);
     while (json_next(&iter, &key, &vector)) {
         arena_reset(&arena);
-        run_case(kind, vector, &arena, path, tally);
+        run_case(kind, rule, vector, &arena, path, tally);
     }
 }
 
@@ -179,12 +190,12 @@ find_kind(const struct vector_kind *kinds, const char *name)
     return NULL;
 }
 
-static const struct vector_kind *
-kinds_of(const char *area)
+static const struct area *
+area_of(const char *name)
 {
-    for (size_t i = 0; i < sizeof built_names / sizeof built_names[0]; i++)
-        if (strcmp(built_names[i], area) == 0)
-            return built_areas[i];
+    for (size_t i = 0; i < sizeof built_areas / sizeof built_areas[0]; i++)
+        if (strcmp(built_areas[i].name, name) == 0)
+            return &built_areas[i];
     return NULL;
 }
 
@@ -230,15 +241,15 @@ run_file(const struct settings *settings,
     snprintf(name, sizeof name, "%.*s", (int)(strlen(file) - strlen(".json")), file);
     if (settings->only_kind && strcmp(settings->only_kind, name) != 0)
         return;
-    const struct vector_kind *kinds = kinds_of(area);
-    const struct vector_kind *kind = kinds ? find_kind(kinds, name) : NULL;
-    if (!kinds)
+    const struct area *built = area_of(area);
+    const struct vector_kind *kind = built ? find_kind(built->kinds, name) : NULL;
+    if (!built)
         skip_kind(path, tally);
     else if (kind && !kind->run)
         printf("skipped kind %s/%s: not built yet, %zu cases\n", area, name,
                skip_kind(path, tally));
     else if (kind)
-        run_kind(kind, path, tally);
+        run_kind(kind, built->rule, path, tally);
     else
         fail(tally, path, "no such kind in this area");
 }
@@ -248,7 +259,7 @@ run_area(const struct settings *settings, const char *area, struct tally *tally)
 {
     char path[PATH_BYTES];
     snprintf(path, sizeof path, "%s/%s", settings->dir, area);
-    if (!kinds_of(area) && !is_planned(area)) {
+    if (!area_of(area) && !is_planned(area)) {
         fail(tally, path, "no such area");
         return;
     }
@@ -264,7 +275,7 @@ run_area(const struct settings *settings, const char *area, struct tally *tally)
     for (int i = 0; i < n; i++)
         run_file(settings, area, files[i]->d_name, tally);
     free_entries(files, n);
-    if (!kinds_of(area) && tally->skipped > skipped)
+    if (!area_of(area) && tally->skipped > skipped)
         printf("skipped area %s: not built yet, %zu cases\n", area,
                tally->skipped - skipped);
 }

@@ -20,5 +20,8 @@ struct vector_kind {
                          struct err *err);
 };
 
+extern const struct vector_kind candidates_kinds[];
+extern const struct vector_kind gate_kinds[];
+
 extern const struct vector_kind split_kinds[];
 extern const struct vector_kind tuning_kinds[];

@@ -54,6 +54,10 @@ const struct option fleet_options[] = {
     {SETTING("schema", "unknown_grace", OPTION_DURATION, schema.unknown_grace_ms),
      .value = "30s", .max = 86400000, .traits = OPTION_LONG_FLAG,
      .help = "How long an id that the registry denies is asked for again."},
+    {SETTING("schema", "register", OPTION_BOOL, schema.registers), .value = "no",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Registers what a worker writes when the registry does not know it; else "
+             "the worker refuses to send."},
     {SETTING("dead", "max_attempts", OPTION_INT, dead_max_attempts), .value = "5",
      .min = 1, .max = 1000000, .traits = OPTION_NO_FLAG,
      .help = "Attempts until a dead letter is in quarantine."},
@@ -141,6 +145,7 @@ fleet_registry_settings(const struct fleet_settings *settings)
                  .timeout_ms = settings->schema.timeout_ms},
         .cache_dir = settings->schema.cache_dir,
         .unknown_grace_ms = settings->schema.unknown_grace_ms,
+        .registers = settings->schema.registers,
     };
 }
 

@@ -50,6 +50,7 @@ struct fleet_settings {
         const char *cache_dir; /* NULL: "schemas" in the state folder */
         int64_t timeout_ms;
         int64_t unknown_grace_ms;
+        bool registers;
     } schema;
     bool static_member;
     /* What a person asks of the program itself; flags only. */

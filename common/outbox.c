@@ -2,11 +2,12 @@
 /* Emits to bytes, each held against the limit of its topic. */
 #include "outbox.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "topics.h"
 
-enum { MAX_TYPES = 32, FIRST_RECORDS = 16 };
+enum { MAX_TYPES = 32, FIRST_RECORDS = 16, SUBJECT_BYTES = 256 };
 
 /* All records of one input together. */
 #define OUTBOX_MAX_BYTES ((size_t)256 << 20)
@@ -14,6 +15,7 @@ enum { MAX_TYPES = 32, FIRST_RECORDS = 16 };
 struct known_type {
     const struct record_type *type;
     struct serde *serde;
+    bool has_id; /* asked for at the first record that is sent */
 };
 
 struct outbox {
@@ -70,7 +72,7 @@ outbox_serde(struct outbox *outbox, const struct record_type *type, struct err *
     struct serde *serde =
         serde_new(type, outbox->has_source ? &outbox->source : NULL, err);
     if (serde)
-        outbox->types[outbox->n_types++] = (struct known_type){type, serde};
+        outbox->types[outbox->n_types++] = (struct known_type){type, serde, false};
     return serde;
 }
 
@@ -112,6 +114,29 @@ grow(struct outbox *outbox, size_t n, struct err *err)
     return ERR_OK;
 }
 
+/* Each type is written to one topic, so the first record's subject is that of all. */
+static enum err_kind
+give_id(struct outbox *outbox,
+        struct serde *serde,
+        const struct emit *emit,
+        struct err *err)
+{
+    char subject[SUBJECT_BYTES];
+    uint32_t id = 0;
+    struct known_type *known = outbox->types;
+    while (known->serde != serde)
+        known++;
+    if (known->has_id || !outbox->source.id_of)
+        return ERR_OK;
+    snprintf(subject, sizeof subject, "%s-value", emit->topic);
+    if (outbox->source.id_of(outbox->source.state, subject, slice_of(emit->type->avsc),
+                             &id, err))
+        return err->kind;
+    serde_use_id(serde, id);
+    known->has_id = true;
+    return ERR_OK;
+}
+
 static enum err_kind
 encode_value(struct outbox *outbox, const struct emit *emit, struct err *err)
 {
@@ -120,6 +145,8 @@ encode_value(struct outbox *outbox, const struct emit *emit, struct err *err)
     struct serde *serde = outbox_serde(outbox, emit->type, err);
     if (!serde)
         return err->kind;
+    if (give_id(outbox, serde, emit, err))
+        return err_at(err, "emit");
     if (serde_encode(serde, emit->value, &outbox->bytes, err))
         return err_at(err, "emit");
     if (buf_check(&outbox->bytes, "what one record gives", err))

@@ -22,12 +22,15 @@ struct encoded {
 
 struct outbox;
 
-/* `source` may be NULL; it is copied. */
+/*
+ * `source` may be NULL; it is copied. One that gives ids is asked for the id of each type
+ * at its first record, under the subject TOPIC-value.
+ */
 struct outbox *outbox_new(const struct schema_source *source, struct err *err);
 void outbox_free(struct outbox *outbox);
 /*
  * Encodes all of `emits`. ERR_RECORD "record_too_large", "body_invalid" (stage emit);
- * ERR_FATAL. The records are valid until the next call.
+ * ERR_RETRY while an id can't be had; ERR_FATAL. The records are valid until the next call.
  */
 enum err_kind outbox_encode(struct outbox *outbox,
                             const struct emits *emits,

@@ -36,6 +36,7 @@ struct registry {
     char *url;       /* without a slash at its end */
     char *cache_dir; /* NULL: none */
     int64_t unknown_grace_ms;
+    bool registers;
     struct known *known;
     size_t n_known;
     struct denied denied[MAX_DENIED];
@@ -362,12 +363,6 @@ source_by_id(void *state, uint32_t id, struct slice *ret_text, struct err *err)
     return registry_by_id(state, id, ret_text, err);
 }
 
-struct schema_source
-registry_source(struct registry *registry)
-{
-    return (struct schema_source){source_by_id, registry};
-}
-
 static json_t *
 schema_body(struct slice text)
 {
@@ -446,6 +441,41 @@ registry_lookup(struct registry *registry,
     if (status >= 300)
         return refused(registry, subject, status, json, err);
     return id_of(registry, json, ret_id, err);
+}
+
+static enum err_kind
+source_id_of(void *state,
+             const char *subject,
+             struct slice text,
+             uint32_t *ret_id,
+             struct err *err)
+{
+    struct registry *registry = state;
+    uint32_t id = 0;
+    if (registry_lookup(registry, subject, text, &id, err))
+        return err->kind;
+    if (id == 0 && !registry->registers)
+        return err_fatal(err, EXIT_CONFIG, "schema_not_registered",
+                         "the registry %s does not know our schema of %s; register it "
+                         "with `heddle schema register --execute`, or set register = yes "
+                         "in [schema]",
+                         registry->url, subject);
+    /* Refused is a matter of the configuration, not of the record at hand. */
+    if (id == 0 && registry_register(registry, subject, text, &id, err))
+        return err->kind == ERR_RECORD
+                   ? err_fatal(err, EXIT_CONFIG, "schema_incompatible",
+                               "the registry %s refused our schema of %s; see `heddle "
+                               "schema register`",
+                               registry->url, subject)
+                   : err->kind;
+    *ret_id = id;
+    return ERR_OK;
+}
+
+struct schema_source
+registry_source(struct registry *registry)
+{
+    return (struct schema_source){source_by_id, registry, source_id_of};
 }
 
 enum err_kind
@@ -530,6 +560,7 @@ registry_new(const struct registry_settings *settings, struct err *err)
         return NULL;
     }
     registry->unknown_grace_ms = settings->unknown_grace_ms;
+    registry->registers = settings->registers;
     registry->url = strdup(settings->url);
     if (!registry->url) {
         err_no_memory(err, "the registry client");

@@ -25,6 +25,7 @@ struct registry_settings {
     struct http_settings http;
     const char *cache_dir;    /* NULL: no copy on disk */
     int64_t unknown_grace_ms; /* how long a denied id is asked for again */
+    bool registers;           /* our own schemas, when they are not there yet */
 };
 
 /* ERR_FATAL EXIT_CONFIG for an unusable address or cache folder. */
@@ -42,7 +43,11 @@ enum err_kind registry_by_id(struct registry *registry,
                              uint32_t id,
                              struct slice *ret_text,
                              struct err *err);
-/* The same as a schema source for serde_new. */
+/*
+ * The same as a schema source for serde_new and outbox_new. Its ids of our own schemas
+ * are looked up, and registered only with `registers`; else a schema that is not there is
+ * ERR_FATAL EXIT_CONFIG "schema_not_registered".
+ */
 struct schema_source registry_source(struct registry *registry);
 
 /* Registers `text`, as it stands, under `subject`. ERR_RECORD "schema_incompatible"

@@ -23,6 +23,15 @@ struct schema_source {
                            struct slice *ret_text,
                            struct err *err);
     void *state;
+    /*
+     * The id to write our own schema `text` with on `subject`; NULL: none, values say
+     * their schema by fingerprint. ERR_RETRY while the registry can't answer.
+     */
+    enum err_kind (*id_of)(void *state,
+                           const char *subject,
+                           struct slice text,
+                           uint32_t *ret_id,
+                           struct err *err);
 };
 
 struct serde;

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "digest.h"
 #include "dry_run.h"
+#include "fleet_registry.h"
 #include "instance.h"
 #include "kafka.h"
 #include "log.h"
@@ -57,6 +58,8 @@ struct process {
     struct dead_letter_source dead;
     const char *topics[MAX_TOPICS + 1]; /* that it writes, heddle.dead included */
     struct kafka_settings kafka;
+    struct registry *registry; /* NULL: none is set */
+    struct schema_source schemas;
     struct instance *instance;
     struct journal *journal;
     char *store_dir;
@@ -223,6 +226,17 @@ open_states(struct process *process, struct err *err)
 }
 
 static enum err_kind
+open_registry(struct process *process, struct err *err)
+{
+    process->registry = fleet_registry_open(&process->call->fleet, err);
+    if (!process->registry)
+        return err->kind;
+    process->schemas = registry_source(process->registry);
+    process->context.schemas = &process->schemas;
+    return ERR_OK;
+}
+
+static enum err_kind
 open_runner(struct process *process, struct err *err)
 {
     const struct fleet_settings *fleet = &process->call->fleet;
@@ -297,7 +311,8 @@ open_all(struct process *process, struct err *err)
         return err->kind;
     process->journal = journal_open(fleet->state_dir, instance_id(process->instance),
                                     process->worker->input, err);
-    if (!process->journal || open_states(process, err) || open_worker(process, err))
+    if (!process->journal || open_states(process, err) || open_registry(process, err) ||
+        open_worker(process, err))
         return err->kind;
     if (open_runner(process, err))
         return err->kind;
@@ -325,6 +340,7 @@ run(struct process *process, struct err *err)
     free(process->store_dir);
     metrics_free(process->metrics);
     close_worker(process);
+    registry_free(process->registry);
     journal_close(process->journal);
     instance_release(process->instance);
     return status;

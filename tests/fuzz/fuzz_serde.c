@@ -116,7 +116,7 @@ static struct serde *
 serde_opened(void)
 {
     static struct serde *serde;
-    const struct schema_source source = {writer_by_id, NULL};
+    const struct schema_source source = {writer_by_id, NULL, NULL};
     if (!serde)
         serde = serde_new(&sample_type, &source, NULL);
     if (!serde)

@@ -53,6 +53,8 @@ open_kafka(void **state)
     int made =
         heddle_run(&process, NULL,
                    WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
+    if (made != 0)
+        fprintf(stderr, "%s", process.text);
     process_close(&process);
     return made;
 }
@@ -262,6 +264,9 @@ a_worker_that_may_not_write_its_output_says_so_and_loses_nothing(void **state)
     allow("worker", "--topic", TOPIC_TUNINGS, "Read");
     assert_worker_is_refused(&as, GROUP);
     allow("worker", "--group", GROUP, "Read");
+    assert_worker_is_refused(&as, TOPIC_STATE_AUDIT);
+    allow("worker", "--topic", TOPIC_STATE_AUDIT, "Read");
+    allow("worker", "--topic", TOPIC_STATE_AUDIT, "Write");
     assert_worker_is_refused(&as, TOPIC_AUDIT_TUNINGS);
     assert_int_equal(count_records(TOPIC_AUDIT_TUNINGS), 0);
     assert_int_equal(count_records(TOPIC_DEAD), 0);

@@ -27,6 +27,8 @@ open_kafka(void **state)
     int made =
         heddle_run(&process, NULL,
                    WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
+    if (made != 0)
+        fprintf(stderr, "%s", process.text);
     process_close(&process);
     return made;
 }

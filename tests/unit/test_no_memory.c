@@ -224,7 +224,7 @@ static void
 the_plan_of_an_id_is_made_or_there_is_no_memory(void **state)
 {
     (void)state;
-    const struct schema_source source = {by_id, NULL};
+    const struct schema_source source = {by_id, NULL, NULL};
     CLEANUP(serde_freep) struct serde *serde = serde_new(&audit_row_type, &source, NULL);
     struct coded coded = {serde, BUF_INIT};
     CLEANUP(buf_done) struct buf single = BUF_INIT;

@@ -58,7 +58,7 @@ static struct serde *
 serde_of(struct registry *registry)
 {
     struct err err = {0};
-    struct schema_source source = {registry_by_id, registry};
+    struct schema_source source = {registry_by_id, registry, NULL};
     struct serde *serde = serde_new(&point_type, registry ? &source : NULL, &err);
     if (!serde)
         fail_msg("%s", err.msg);

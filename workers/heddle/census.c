@@ -10,6 +10,7 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "example.h"
+#include "fleet_registry.h"
 #include "kafka.h"
 #include "serde.h"
 #include "topics.h"
@@ -41,6 +42,7 @@ static const struct option census_options[] = {
 };
 
 CLEANUP_DEFINE(struct census, census_free);
+CLEANUP_DEFINE(struct registry, registry_free);
 CLEANUP_DEFINE(struct serde, serde_free);
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
@@ -255,14 +257,19 @@ static int
 run(const struct program_call *call, struct err *err)
 {
     CLEANUP(census_freep) struct census *census = census_new(err);
-    CLEANUP(serde_freep) struct serde *serde = serde_new(&audit_row_type, NULL, err);
+    CLEANUP(registry_freep)
+    struct registry *registry = fleet_registry_open(&call->fleet, err);
+    const struct schema_source source = registry_source(registry);
+    CLEANUP(serde_freep)
+    struct serde *serde =
+        err->kind ? NULL : serde_new(&audit_row_type, registry ? &source : NULL, err);
     CLEANUP(reading_done)
     struct reading reading = {
         .kafka = fleet_kafka_settings(&call->fleet, call->options, "heddle-census"),
         .serde = serde,
         .census = census,
     };
-    if (!census || !serde || check_settings(call, err) ||
+    if (err->kind || !census || !serde || check_settings(call, err) ||
         fleet_check_brokers(&reading.kafka, err) || read_topic(&reading, on_fold, err) ||
         print(&reading, err))
         return EXIT_INTERNAL;

@@ -12,6 +12,7 @@
 #include "catalog.h"
 #include "cleanup.h"
 #include "deadletter.h"
+#include "fleet_registry.h"
 #include "kafka.h"
 #include "serde.h"
 #include "tap_line.h"
@@ -72,6 +73,7 @@ static const struct option tap_options[] = {
      .help = "Leaves at the first record that can't be decoded."},
 };
 
+CLEANUP_DEFINE(struct registry, registry_free);
 CLEANUP_DEFINE(struct serde, serde_free);
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
@@ -268,7 +270,12 @@ run(const struct program_call *call, struct err *err)
         return EXIT_INTERNAL;
     const struct catalog_entry *entry = catalog_of_topic(topic);
     const struct record_type *type = entry ? entry->type : NULL;
-    CLEANUP(serde_freep) struct serde *serde = type ? serde_new(type, NULL, err) : NULL;
+    CLEANUP(registry_freep)
+    struct registry *registry = fleet_registry_open(&call->fleet, err);
+    const struct schema_source source = registry_source(registry);
+    CLEANUP(serde_freep)
+    struct serde *serde =
+        type && !err->kind ? serde_new(type, registry ? &source : NULL, err) : NULL;
     CLEANUP(tap_done) struct tap tap = {.serde = serde};
     buf_init(&tap.json, LINE_BYTES);
     buf_init(&tap.line, LINE_BYTES);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker with a registry: whose schema it writes with, and what it does without. */
+#include "kafka.h"
+#include "topics.h"
+
+#include "real_kafka.h"
+#include "real_registry.h"
+#include "run_heddle.h"
+
+#include "unit.h"
+
+#include <signal.h>
+
+CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
+
+enum { TIMEOUT_MS = 60000, VARIABLE_BYTES = 512 };
+
+static struct real_kafka kafka;
+static struct real_registry server;
+static struct temp_dir dir;
+static char texts[4][VARIABLE_BYTES];
+static const char *environment[6] = {"HEDDLE_CONFIG=/dev/null"};
+
+static int
+open_servers(void **state)
+{
+    (void)state;
+    struct process process;
+    if (!temp_dir_make(&dir) || !real_kafka_start(&kafka, false) ||
+        !real_registry_start(&server) ||
+        !temp_write(&dir, "c/M/20260801T000000Z/runs/gemm_tuning/t/result.json",
+                    "{\"backend\": \"forge\", \"tuners_run\": []}", 3600))
+        return -1;
+    snprintf(texts[0], VARIABLE_BYTES, "HEDDLE_BROKERS=%s", kafka.bootstrap);
+    snprintf(texts[1], VARIABLE_BYTES, "HEDDLE_SCHEMA_REGISTRY=%s", server.url);
+    snprintf(texts[2], VARIABLE_BYTES, "XDG_STATE_HOME=%s/state", dir.path);
+    for (size_t i = 0; i < 3; i++)
+        environment[i + 1] = texts[i];
+    int made = heddle_run(&process, environment, WORDS("topics", "apply", "--execute"));
+    if (made != 0)
+        fprintf(stderr, "%s", process.text);
+    process_close(&process);
+    return made;
+}
+
+static int
+close_servers(void **state)
+{
+    (void)state;
+    real_registry_stop(&server);
+    real_kafka_stop(&kafka);
+    temp_dir_done(&dir);
+    return 0;
+}
+
+static void
+run(const char *const *words, const char *needle)
+{
+    struct process process;
+    int status = heddle_run(&process, environment, words);
+    if (status != 0 || !strstr(process.text, needle))
+        fail_msg("exit status %d, or no \"%s\" in:\n%s", status, needle, process.text);
+    process_close(&process);
+}
+
+static void
+start_worker(struct process *worker, const char *const *more)
+{
+    const char *argv[4] = {BIN_DIR "/heddle-audit"};
+    for (size_t i = 0; more[i] && i < 2; i++)
+        argv[i + 1] = more[i];
+    assert_true(process_start(worker, argv, environment));
+}
+
+/* The first byte of the first row, -1 while there is none. */
+static int
+first_byte(void)
+{
+    const struct kafka_settings from = {.brokers = kafka.bootstrap, .client_id = "test"};
+    struct err err = {0};
+    CLEANUP(topic_reader_freep)
+    struct topic_reader *reader =
+        topic_reader_new(&from, TOPIC_AUDIT_TUNINGS, TOPIC_FROM_START, TIMEOUT_MS, &err);
+    assert_non_null(reader);
+    for (bool done = false; !done;) {
+        const struct message *message =
+            topic_reader_next(reader, TIMEOUT_MS, &done, &err);
+        if (message && message->value.data)
+            return (unsigned char)message->value.data[0];
+    }
+    return -1;
+}
+
+static void
+refuses_to_send_what_the_registry_does_not_know(void **state)
+{
+    (void)state;
+    struct process worker;
+    run(WORDS("feed", dir.path), "1 sent");
+
+    start_worker(&worker, WORDS("--log-level=info"));
+    int status = process_wait(&worker, TIMEOUT_MS);
+    if (status < 0)
+        process_end(worker.pid, SIGKILL, TIMEOUT_MS);
+
+    assert_int_equal(status, EXIT_CONFIG);
+    assert_non_null(strstr(worker.text, "schema_not_registered"));
+    assert_non_null(strstr(worker.text, "heddle schema register"));
+    process_close(&worker);
+    assert_int_equal(first_byte(), -1);
+}
+
+static void
+registers_when_it_may_and_writes_with_the_id(void **state)
+{
+    (void)state;
+    struct process worker;
+    start_worker(&worker, WORDS("--schema-register"));
+    long long deadline = process_now_ms() + TIMEOUT_MS;
+    int byte = -1;
+    while ((byte = first_byte()) < 0)
+        assert_true(process_now_ms() < deadline);
+    process_signal(&worker, SIGTERM);
+    assert_int_equal(process_wait(&worker, TIMEOUT_MS), 0);
+    process_close(&worker);
+
+    assert_int_equal(byte, 0);
+    run(WORDS("tap", TOPIC_AUDIT_TUNINGS, "--from", "start", "--until-end"), "\"forge\"");
+    run(WORDS("census", "--json"), "\"rows\": 1,");
+}
+
+int
+main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refuses_to_send_what_the_registry_does_not_know),
+        cmocka_unit_test(registers_when_it_may_and_writes_with_the_id),
+    };
+    int status = 0;
+    if (!real_kafka_here("kafka.worker_registry", &status) ||
+        !real_registry_here("kafka.worker_registry", &status))
+        return status;
+    return cmocka_run_group_tests(tests, open_servers, close_servers);
+}

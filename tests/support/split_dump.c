@@ -2,10 +2,11 @@
 /*
  * What scanner and index make of a trace, as JSON for tools/split_differential.py:
  *
- *   split_dump [--salvage] [--zlib] [--variant NAME] [--index-memory N]
+ *   split_dump [--salvage] [--zlib] [--thread] [--variant NAME] [--index-memory N]
  *              [--max-event-bytes N] FILE
  */
 #include "events.h"
+#include "feed_thread.h"
 #include "scan.h"
 
 #include "cleanup.h"
@@ -15,6 +16,7 @@
 
 struct options {
     bool salvage;
+    bool has_thread; /* the text is decoded ahead */
     enum unpack_decoder decoder;
     struct split_limits limits;
     const char *file;
@@ -346,9 +348,10 @@ dump(const struct options *options, FILE *file, FILE *scratch)
     struct split_source source = {file, rewind_file, read_file};
     struct split_spill spill = {scratch, write_spill, read_spill};
     struct unpack *unpack = unpack_new(&source, &options->limits, options->decoder);
-    struct feed_direct *direct = feed_direct_new(unpack);
+    struct feed_direct *direct = options->has_thread ? NULL : feed_direct_new(unpack);
+    struct feed_thread *thread = options->has_thread ? feed_thread_new(unpack) : NULL;
     struct events *events = events_new(&options->limits, &spill);
-    struct feed feed = feed_direct_feed(direct);
+    struct feed feed = thread ? feed_thread_feed(thread) : feed_direct_feed(direct);
     struct scan_listener listener = {
         .state = events, .event = events_add, .restart = events_reset};
     if (scan_run(&feed, &listener, &options->limits, options->salvage, &answer, &err))
@@ -366,6 +369,7 @@ dump(const struct options *options, FILE *file, FILE *scratch)
     fwrite(out.data, 1, out.len, stdout);
     events_free(events);
     feed_direct_free(direct);
+    feed_thread_free(thread);
     unpack_free(unpack);
 }
 
@@ -373,11 +377,11 @@ static void
 force_variant(const char *name)
 {
     for (enum scan_variant i = SCAN_AVX512; i < SCAN_VARIANTS; i++)
-        if (strcmp(scan_variant_name(i), name) == 0 && scan_variant_runs(i)) {
-            scan_variant_force(i);
+        if (strcmp(scan_variant_name(i), name) == 0) {
+            scan_variant_force(scan_variant_runs(i) ? i : SCAN_PORTABLE);
             return;
         }
-    fail(name, "no such variant here");
+    fail(name, "no such variant");
 }
 
 static struct options
@@ -389,6 +393,8 @@ read_options(int argc, char **argv)
             options.salvage = true;
         else if (strcmp(argv[i], "--zlib") == 0)
             options.decoder = UNPACK_ZLIB;
+        else if (strcmp(argv[i], "--thread") == 0)
+            options.has_thread = true;
         else if (strcmp(argv[i], "--variant") == 0 && i + 1 < argc)
             force_variant(argv[++i]);
         else if (strcmp(argv[i], "--index-memory") == 0 && i + 1 < argc)

@@ -14,11 +14,11 @@ RDKAFKA ?=
 # lie apart.
 ifneq ($(RDKAFKA),)
 ifeq ($(RDKAFKA),current)
-export HEDDLE_RDKAFKA := $(shell ops/setup --check current || ops/setup current >&2; ops/librdkafka-current)
+export RDKAFKA_PREFIX := $(shell ops/setup --check current || ops/setup current >&2; ops/librdkafka-current)
 else
-export HEDDLE_RDKAFKA := $(abspath $(RDKAFKA))
+export RDKAFKA_PREFIX := $(abspath $(RDKAFKA))
 endif
-$(if $(HEDDLE_RDKAFKA),,$(error no current librdkafka; see above))
+$(if $(RDKAFKA_PREFIX),,$(error no current librdkafka; see above))
 variant = -current
 endif
 

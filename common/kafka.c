@@ -113,6 +113,8 @@ on_statistics(rd_kafka_t *rk, char *json, size_t len, void *opaque)
         atomic_store(&client->down, false);
         atomic_store(&client->refused, 0);
     }
+    if (client->statistics)
+        client->statistics(client, json);
     return 0; /* the library frees the text */
 }
 

@@ -245,7 +245,7 @@ struct consumer_events {
                     bool lost);
     /* About every second while the committed offsets of an assignment are waited for,
      * as an open transaction of a dead member makes necessary.
-     * False: the process stops, nothing is read any more. */
+     * False: the process stops, nothing is read any more. NULL: it never does. */
     bool (*waiting)(void *state);
     void *state;
 };
@@ -314,12 +314,20 @@ enum err_kind consumer_commit(struct consumer *consumer,
                               const struct topic_partition *parts,
                               size_t n,
                               struct err *err);
-/* Log start and end as the last fetch had them; false while they are unknown. */
+/*
+ * Log start and end as the last fetch had them; false while they are unknown. The end
+ * counts what no reader will ever get: the marks of transactions.
+ */
 bool consumer_watermarks(struct consumer *consumer,
                          const char *topic,
                          int32_t partition,
                          int64_t *ret_start,
                          int64_t *ret_end);
+/* The last stable offset, from the library's statistics (within a second); -1 while it is
+ * unknown. */
+int64_t consumer_stable_end(const struct consumer *consumer, int32_t partition);
+/* Up to which offset everything there is to read was read; -1: not at an end. */
+int64_t consumer_read_to(const struct consumer *consumer, int32_t partition);
 
 /* --- transactions ------------------------------------------------------------------- */
 

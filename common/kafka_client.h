@@ -18,6 +18,8 @@ struct kafka_client {
     atomic_bool down;      /* every known broker connection is down */
     atomic_bool connected; /* statistics: at least one is up */
     atomic_int refused; /* logins refused in a row; statistics that show one up end it */
+    /* Sees each text of statistics; may be NULL. */
+    void (*statistics)(struct kafka_client *client, const char *json);
 };
 
 enum { KAFKA_MAX_PARTITIONS = 10000, KAFKA_NUMBER_BYTES = 24 };

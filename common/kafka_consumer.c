@@ -15,11 +15,19 @@ enum {
     COMMIT_TIMEOUT_MS = 4000, /* below any session timeout: commits happen on revoke */
     NO_COMMIT = -1,
     MAX_REFUSED_LOGINS = 3,
+    JOIN_TIMEOUT_MS = 3000,
+    JOIN_STEP_MS = 50,
 };
 
 static const struct kafka_property defaults[] = {
     {"partition.assignment.strategy", "cooperative-sticky"},
     {NULL, NULL},
+};
+
+/* What is known of the end of a partition; -1: nothing. */
+struct known {
+    int64_t stable;
+    int64_t read_to;
 };
 
 struct consumer {
@@ -31,6 +39,8 @@ struct consumer {
     rd_kafka_queue_t *commits; /* answers to commits */
     uintptr_t commit_number;   /* of the last one, to tell a late answer apart */
     bool joined;               /* an assignment came, be it empty */
+    struct known *known;       /* by partition */
+    size_t n_known;
 };
 
 struct consumed {
@@ -38,6 +48,69 @@ struct consumed {
     struct message message;
     struct header headers[];
 };
+
+/* --- ends of partitions --------------------------------------------------------------
+ */
+
+/* NULL: no such partition can be, or no memory: it stays unknown. */
+static struct known *
+known_of(struct consumer *consumer, int64_t partition)
+{
+    if (partition < 0 || partition >= KAFKA_MAX_PARTITIONS)
+        return NULL;
+    size_t n = (size_t)partition + 1;
+    if (n > consumer->n_known) {
+        struct known *known = realloc(consumer->known, n * sizeof *known);
+        if (!known)
+            return NULL;
+        for (size_t i = consumer->n_known; i < n; i++)
+            known[i] = (struct known){-1, -1};
+        consumer->known = known;
+        consumer->n_known = n;
+    }
+    return &consumer->known[partition];
+}
+
+/* One topic is consumed, so every "partition" below "topics" is of it. */
+static void
+on_statistics(struct kafka_client *client, const char *json)
+{
+    static const char topics_name[] = "\"topics\":";
+    static const char partition_name[] = "\"partition\":";
+    static const char stable_name[] = "\"ls_offset\":";
+    struct consumer *consumer = (struct consumer *)client;
+    const char *at = strstr(json, topics_name);
+    while (at && (at = strstr(at, partition_name))) {
+        at += sizeof partition_name - 1;
+        struct known *known = known_of(consumer, strtoll(at, NULL, 10));
+        at = strstr(at, stable_name);
+        if (at && known)
+            known->stable = strtoll(at + sizeof stable_name - 1, NULL, 10);
+    }
+}
+
+static void
+forget_end(struct consumer *consumer, int32_t partition)
+{
+    struct known *known = known_of(consumer, partition);
+    if (known)
+        known->read_to = -1;
+}
+
+int64_t
+consumer_stable_end(const struct consumer *consumer, int32_t partition)
+{
+    size_t i = (size_t)partition;
+    int64_t stable = i < consumer->n_known ? consumer->known[i].stable : -1;
+    return stable < 0 ? -1 : stable;
+}
+
+int64_t
+consumer_read_to(const struct consumer *consumer, int32_t partition)
+{
+    size_t i = (size_t)partition;
+    return i < consumer->n_known ? consumer->known[i].read_to : -1;
+}
 
 /* --- callbacks, in the polling thread ----------------------------------------------- */
 
@@ -76,7 +149,7 @@ ask_committed(struct consumer *consumer,
             return ERR_OK;
         enum err_kind kind =
             kafka_error(err, answer, "committed_unknown", consumer->topic, NULL);
-        if (kind == ERR_FATAL || !patience->wait(patience->state))
+        if (kind == ERR_FATAL || (patience->wait && !patience->wait(patience->state)))
             return kind;
     }
 }
@@ -153,6 +226,8 @@ assign(struct consumer *consumer, rd_kafka_topic_partition_list_t *list)
             list->elems[i].offset = consumer->start == TOPIC_FROM_START
                                         ? RD_KAFKA_OFFSET_BEGINNING
                                         : RD_KAFKA_OFFSET_END;
+    for (int i = 0; i < list->cnt; i++)
+        forget_end(consumer, list->elems[i].partition);
     consumer->events.assigned(consumer->events.state, parts, (size_t)list->cnt);
     if (is_cooperative(rk))
         take_result(consumer, rd_kafka_incremental_assign(rk, list), "assignment");
@@ -218,7 +293,7 @@ open_client(struct consumer *consumer,
         {"group.id", settings->group},
         {"enable.auto.commit", "false"},
         {"enable.auto.offset.store", "false"},
-        {"enable.partition.eof", "false"},
+        {"enable.partition.eof", "true"},
         {"auto.offset.reset", "error"},
         {"statistics.interval.ms", KAFKA_STATISTICS_MS},
         {"isolation.level", isolation},
@@ -252,6 +327,7 @@ free_consumer(struct consumer *consumer)
         rd_kafka_queue_destroy(consumer->commits);
     if (consumer->client.rk)
         rd_kafka_destroy(consumer->client.rk);
+    free(consumer->known);
     free(consumer->topic);
     free(consumer);
 }
@@ -265,6 +341,7 @@ consumer_new(const struct consumer_settings *settings, struct err *err)
         return NULL;
     }
     consumer->events = settings->events;
+    consumer->client.statistics = on_statistics;
     consumer->start = settings->start;
     consumer->topic = strdup(settings->topic);
     if (!consumer->topic)
@@ -277,14 +354,23 @@ consumer_new(const struct consumer_settings *settings, struct err *err)
 
 /*
  * Before the first assignment, closing a cooperative-sticky consumer crashes libraries
- * before 2.3.0 and hangs those before 2.4.0: the member goes without a word there, and
- * the group forgets it after its session timeout.
+ * before 2.3.0 and hangs those before 2.4.0; destroying it without a close crashes too,
+ * once the group has answered. So the assignment is waited for a little.
  */
 static bool
-may_close(const struct consumer *consumer)
+may_close(struct consumer *consumer)
 {
-    return consumer->joined ||
-           !kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_EARLY_CLOSE);
+    int64_t deadline = clock_monotonic_ms() + JOIN_TIMEOUT_MS;
+    if (!kafka_has_defect(rd_kafka_version(), KAFKA_DEFECT_EARLY_CLOSE))
+        return true;
+    while (!consumer->joined && consumer_connected(consumer) &&
+           clock_monotonic_ms() < deadline) {
+        rd_kafka_message_t *record =
+            rd_kafka_consumer_poll(consumer->client.rk, JOIN_STEP_MS);
+        if (record)
+            rd_kafka_message_destroy(record);
+    }
+    return consumer->joined;
 }
 
 void
@@ -292,14 +378,13 @@ consumer_close(struct consumer *consumer)
 {
     if (!consumer)
         return;
+    /* Else it stays as it is: the process is about to end, and the group forgets the
+     * member after its session timeout. */
+    if (!may_close(consumer))
+        return;
     rd_kafka_queue_destroy(consumer->commits);
     consumer->commits = NULL;
-    if (may_close(consumer)) {
-        rd_kafka_consumer_close(consumer->client.rk);
-    } else {
-        rd_kafka_destroy_flags(consumer->client.rk, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
-        consumer->client.rk = NULL;
-    }
+    rd_kafka_consumer_close(consumer->client.rk);
     free_consumer(consumer);
 }
 
@@ -340,6 +425,12 @@ static void
 take_error(struct consumer *consumer, const rd_kafka_message_t *record, struct err *err)
 {
     char what[WHAT_BYTES];
+    if (record->err == RD_KAFKA_RESP_ERR__PARTITION_EOF) {
+        struct known *known = known_of(consumer, record->partition);
+        if (known)
+            known->read_to = record->offset;
+        return;
+    }
     snprintf(what, sizeof what, "topic %s partition %d", consumer->topic,
              (int)record->partition);
     const char *text = rd_kafka_message_errstr(record);
@@ -480,11 +571,13 @@ consumer_seek(struct consumer *consumer,
     if (n == 0)
         return ERR_OK;
     rd_kafka_topic_partition_list_t *list = kafka_partition_list(parts, n);
-    for (int i = 0; i < list->cnt; i++)
+    for (int i = 0; i < list->cnt; i++) {
+        forget_end(consumer, list->elems[i].partition);
         if (list->elems[i].offset < 0)
             list->elems[i].offset = consumer->start == TOPIC_FROM_START
                                         ? RD_KAFKA_OFFSET_BEGINNING
                                         : RD_KAFKA_OFFSET_END;
+    }
     /* -1: any other time-out runs out 1000 times too early on library 2.0.2. */
     rd_kafka_error_t *error = rd_kafka_seek_partitions(consumer->client.rk, list, -1);
     int32_t partition = 0;

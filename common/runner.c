@@ -28,6 +28,8 @@ enum {
     MAX_LINES_A_SECOND = 20, /* of dead letters in the log */
     FIRST_INPUTS = 256,
     RECORD_LANE = 0, /* of the journal */
+    MAX_TRACE_HEADERS = 2,
+    MAX_TRACE_BYTES = 512, /* of a value: the W3C's own ceiling for tracestate */
 };
 
 /* A report's token: batch number, position in the batch plus one, dead letter or not. */
@@ -46,7 +48,9 @@ struct part {
     unsigned attempts; /* at the held record */
     int64_t due_ms;
     int64_t held_since_ms;
-    int64_t refused; /* offset of a record whose results the broker refuses */
+    int64_t moved_ms; /* when the committed offset last advanced, or nothing was to do */
+    bool stuck;       /* and said so */
+    int64_t refused;  /* offset of a record whose results the broker refuses */
     struct err refused_why;
 };
 
@@ -79,6 +83,9 @@ struct runner {
     unsigned failures;      /* batches given up in a row */
     size_t batch_limit;     /* of records; narrows around one that the broker refuses */
 
+    struct header trace[MAX_TRACE_HEADERS]; /* of the record in work, borrowed from it */
+    size_t n_trace;
+
     struct err failure;   /* from a callback; ends the run */
     bool broker_lost;     /* and said so */
     int64_t connected_ms; /* when a broker was connected last */
@@ -106,6 +113,13 @@ topic_of(const struct runner *runner)
     return runner->settings.worker->input;
 }
 
+/* Since when the partition stands at its record; 0: it does not. */
+static int64_t
+stands_since(const struct part *part)
+{
+    return part->held ? part->held_since_ms : part->moved_ms;
+}
+
 static void
 show_held(struct runner *runner)
 {
@@ -114,15 +128,41 @@ show_held(struct runner *runner)
     for (size_t i = 0; i < runner->n_parts; i++) {
         const struct part *part = &runner->parts[i];
         n += part->held != NULL;
-        if (part->held && (!oldest || part->held_since_ms < oldest->held_since_ms))
+        if (stands_since(part) && (!oldest || stands_since(part) < stands_since(oldest)))
             oldest = part;
     }
     series_set(runner->status.paused, n);
-    if (oldest)
-        status_held(&runner->status, consumed_message(oldest->held), &oldest->held_why,
-                    oldest->held_since_ms);
-    else
+    const struct err no_progress = {.code = "no_progress"};
+    if (!oldest) {
         status_held(&runner->status, NULL, NULL, 0);
+        return;
+    }
+    const struct message at = {.topic = topic_of(runner),
+                               .partition = oldest->partition,
+                               .offset = oldest->next};
+    status_held(&runner->status, &at, oldest->held ? &oldest->held_why : &no_progress,
+                stands_since(oldest));
+}
+
+/* One line when a partition has stood still for long, one when it goes on. */
+static bool
+tell_stuck(struct runner *runner, struct part *part)
+{
+    int64_t since_ms = stands_since(part);
+    bool stuck = since_ms && clock_monotonic_ms() - since_ms >
+                                 STATUS_STUCK_MS + runner->settings.batch_time_ms;
+    if (stuck && !part->stuck)
+        log_event(
+            LOG_ERROR, "a partition with data does not advance: not ready",
+            LOG_FIELDS(LOG_STR("code", "partition_stuck"),
+                       LOG_STR("why", part->held ? part->held_why.code : "no_progress"),
+                       LOG_POSITION(topic_of(runner), part->partition, part->next)));
+    if (!stuck && part->stuck)
+        log_event(
+            LOG_INFO, "the partition advances again",
+            LOG_FIELDS(LOG_POSITION(topic_of(runner), part->partition, part->next)));
+    part->stuck = stuck;
+    return stuck;
 }
 
 /* Ends the hold of a partition, which flows again. The record is the caller's. */
@@ -365,6 +405,19 @@ handle_one(struct runner *runner,
     return kind;
 }
 
+/* The trace context goes on with what the record gives. */
+static void
+carry_trace(struct runner *runner, const struct message *in)
+{
+    static const char *const names[MAX_TRACE_HEADERS] = {"traceparent", "tracestate"};
+    runner->n_trace = 0;
+    for (size_t i = 0; i < MAX_TRACE_HEADERS; i++) {
+        struct slice value = header_last(in->headers, in->n_headers, names[i]);
+        if (value.data && value.len <= MAX_TRACE_BYTES)
+            runner->trace[runner->n_trace++] = (struct header){slice_of(names[i]), value};
+    }
+}
+
 /* ERR_RETRY or ERR_RECORD: not all of it is taken; the whole batch is to be given up. */
 static enum err_kind
 emit(struct runner *runner,
@@ -379,6 +432,8 @@ emit(struct runner *runner,
             .key = records[i].key,
             .value = records[i].value,
             .timestamp_ms = records[i].timestamp_ms,
+            .headers = runner->trace,
+            .n_headers = runner->n_trace,
             .token = token,
         };
         if (produce(runner, &record, err))
@@ -605,7 +660,10 @@ derive_and_emit(struct runner *runner,
         return err->kind;
     if (handle_one(runner, in, &records, &n, err))
         return err->kind;
-    if (!emit(runner, records, n, token_of(runner, index, 0), err))
+    carry_trace(runner, in);
+    enum err_kind kind = emit(runner, records, n, token_of(runner, index, 0), err);
+    runner->n_trace = 0;
+    if (!kind)
         return ERR_OK;
     *ret_choked = err->kind != ERR_FATAL;
     if (err->kind == ERR_RECORD)
@@ -784,8 +842,10 @@ mark_committed(struct runner *runner, const struct topic_partition *offsets, siz
 {
     for (size_t i = 0; i < n; i++) {
         struct part *part = find_part(runner, offsets[i].partition);
-        if (part)
+        if (part) {
             part->committed = part->restart = offsets[i].offset;
+            part->moved_ms = clock_monotonic_ms();
+        }
         journal_forget(runner->settings.journal, offsets[i].partition, offsets[i].offset);
     }
     runner->uncommitted = false;
@@ -867,7 +927,7 @@ try_commit(struct runner *runner, struct err *err)
         kind = commit_state(runner, err);
         mark_committed(runner, offsets, n);
         widen_batch(runner);
-        status_commit(&runner->status, clock_monotonic_ms() - since_ms);
+        status_commit(&runner->status, runner->n_inputs, clock_monotonic_ms() - since_ms);
         log_event(LOG_DEBUG, "batch committed",
                   LOG_FIELDS(LOG_INTEGER("records", runner->n_inputs)));
         drop_inputs(runner);
@@ -937,6 +997,7 @@ on_assigned(void *state, const struct topic_partition *parts, size_t n)
             .committed = parts[i].offset,
             .restart = parts[i].offset,
             .refused = NONE,
+            .moved_ms = clock_monotonic_ms(),
         };
         journal_forget(runner->settings.journal, parts[i].partition, parts[i].offset);
         log_event(LOG_INFO, "partition assigned",
@@ -956,7 +1017,8 @@ forget_part(struct runner *runner, int32_t partition)
     if (!part)
         return;
     consumed_free(release(runner, part));
-    status_partition(&runner->status, partition, -1, -1, -1);
+    const struct partition_offsets unknown = {-1, -1, -1, -1, false};
+    status_partition(&runner->status, partition, &unknown);
     if (runner->settings.states)
         states_release(runner->settings.states, partition);
     *part = runner->parts[--runner->n_parts];
@@ -1015,25 +1077,46 @@ on_revoked(void *state, const struct topic_partition *parts, size_t n, bool lost
 
 /* --- the run ------------------------------------------------------------------------ */
 
+/* What is known of the partition, and whether there is anything to do in it. */
+static void
+show_part(struct runner *runner, struct part *part)
+{
+    struct partition_offsets offsets = {
+        .committed = part->committed,
+        .start = NONE,
+        .end = NONE,
+        .stable = consumer_stable_end(runner->consumer, part->partition),
+    };
+    if (!consumer_watermarks(runner->consumer, topic_of(runner), part->partition,
+                             &offsets.start, &offsets.end))
+        offsets.end = NONE;
+    int64_t read_to = consumer_read_to(runner->consumer, part->partition);
+    bool settled = part->next == part->committed;
+    int64_t readable = offsets.stable < 0 ? offsets.end : offsets.stable;
+    offsets.drained = settled && offsets.end >= 0 && read_to >= offsets.end;
+    if (settled && (read_to >= readable || part->next >= readable))
+        part->moved_ms = clock_monotonic_ms();
+    status_partition(&runner->status, part->partition, &offsets);
+}
+
 static void
 show(struct runner *runner)
 {
     int64_t now_ms = clock_monotonic_ms();
+    double stuck = 0;
     status_turned(&runner->status);
     if (now_ms - runner->shown_ms < SHOW_EVERY_MS)
         return;
     runner->shown_ms = now_ms;
     series_set(runner->status.broker_up, consumer_connected(runner->consumer) ? 1 : 0);
     series_set(runner->status.queued, producer_pending(runner->producer));
+    series_set(runner->status.open_records, (double)runner->n_inputs);
     for (size_t i = 0; i < runner->n_parts; i++) {
-        const struct part *part = &runner->parts[i];
-        int64_t start = -1;
-        int64_t end = -1;
-        if (!consumer_watermarks(runner->consumer, topic_of(runner), part->partition,
-                                 &start, &end))
-            end = -1;
-        status_partition(&runner->status, part->partition, part->committed, start, end);
+        show_part(runner, &runner->parts[i]);
+        stuck += tell_stuck(runner, &runner->parts[i]);
     }
+    series_set(runner->status.stuck, stuck);
+    show_held(runner);
 }
 
 static enum err_kind
@@ -1228,9 +1311,9 @@ runner_new(const struct runner_settings *settings, struct err *err)
     runner->random = (uint64_t)clock_now_us();
     runner->batch_limit = (size_t)settings->batch_records;
     arena_init(&runner->arena, 0);
-    enum err_kind kind =
-        runner_status_init(&runner->status, settings->metrics, settings->worker->input,
-                           settings->delivery->name, settings->job_deadline_ms, err);
+    enum err_kind kind = runner_status_init(
+        &runner->status, settings->metrics, settings->worker->input, settings->dead.group,
+        settings->delivery->name, settings->job_deadline_ms, err);
     if (!kind)
         runner->outbox = outbox_new(settings->schemas, err);
     if (runner->outbox)

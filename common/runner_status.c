@@ -12,16 +12,20 @@
 
 enum {
     NUMBER_BYTES = 24,
-    STUCK_AFTER_MS = 30000, /* a record tried again for so long makes us not ready */
+    N_BUCKETS = 11,
     DEAD_AFTER_MS = 600000, /* a loop that has not turned for so long is not alive */
 };
 
 static const char *const partition_labels[] = {"topic", "partition", NULL};
+static const char *const group_labels[] = {"consumergroup", "topic", "partition", NULL};
 static const char *const outcome_labels[] = {"partition", "outcome", NULL};
 static const char *const topic_labels[] = {"topic", NULL};
 static const char *const dead_labels[] = {"stage", "code", NULL};
-static const double second_buckets[] = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05,
-                                        0.1,    0.5,    1,     5,     30};
+static const double second_buckets[N_BUCKETS] = {0.0001, 0.0005, 0.001, 0.005, 0.01, 0.05,
+                                                 0.1,    0.5,    1,     5,     30};
+
+static const double record_buckets[N_BUCKETS] = {1,    3,    10,    30,    100,   300,
+                                                 1000, 3000, 10000, 30000, 100000};
 
 struct adder {
     struct metrics *metrics;
@@ -39,8 +43,9 @@ add(struct adder *to,
     struct metric_spec spec = {
         .name = name, .help = help, .type = type, .labels = labels};
     if (type == METRIC_HISTOGRAM) {
-        spec.buckets = second_buckets;
-        spec.n_buckets = sizeof second_buckets / sizeof second_buckets[0];
+        bool seconds = strstr(name, "_seconds") != NULL;
+        spec.buckets = seconds ? second_buckets : record_buckets;
+        spec.n_buckets = N_BUCKETS;
     }
     struct metric *metric = to->failed ? NULL : metrics_add(to->metrics, &spec, to->err);
     to->failed = !metric;
@@ -58,13 +63,16 @@ enum err_kind
 runner_status_init(struct runner_status *status,
                    struct metrics *metrics,
                    const char *input,
+                   const char *group,
                    const char *delivery,
                    int64_t job_deadline_ms,
                    struct err *err)
 {
     struct adder to = {metrics, err, false};
-    *status = (struct runner_status){
-        .input = input, .delivery = delivery, .job_deadline_ms = job_deadline_ms};
+    *status = (struct runner_status){.input = input,
+                                     .group = group,
+                                     .delivery = delivery,
+                                     .job_deadline_ms = job_deadline_ms};
     pthread_mutex_init(&status->lock, NULL);
     status->records =
         add(&to, METRIC_COUNTER, "heddle_records_total", outcome_labels,
@@ -73,16 +81,30 @@ runner_status_init(struct runner_status *status,
                           "Records produced, by topic.");
     status->dead = add(&to, METRIC_COUNTER, "heddle_dead_letters_total", dead_labels,
                        "Dead letters by stage and code.");
-    status->lag = add(&to, METRIC_GAUGE, "heddle_lag_records", partition_labels,
+    /* The names that dashboards of kafka_exporter ask for. */
+    status->lag = add(&to, METRIC_GAUGE, "kafka_consumergroup_lag", group_labels,
                       "Records not committed yet; NaN while unknown.");
-    status->position = add(&to, METRIC_GAUGE, "heddle_committed_offset", partition_labels,
-                           "Committed offset; NaN without a commit.");
-    status->end = add(&to, METRIC_GAUGE, "heddle_end_offset", partition_labels,
-                      "End of the partition as last fetched; NaN while unknown.");
+    status->position = add(&to, METRIC_GAUGE, "kafka_consumergroup_current_offset",
+                           group_labels, "Committed offset; NaN without a commit.");
+    status->start = add(&to, METRIC_GAUGE, "kafka_topic_partition_oldest_offset",
+                        partition_labels, "Start of the partition; NaN while unknown.");
+    status->end =
+        add(&to, METRIC_GAUGE, "kafka_topic_partition_current_offset", partition_labels,
+            "High watermark of the partition; NaN while unknown.");
+    status->stable = add(&to, METRIC_GAUGE, "heddle_last_stable_offset", partition_labels,
+                         "Up to which a read_committed reader gets: below the high "
+                         "watermark while a transaction is open; NaN while unknown.");
     status->commits =
         add_one(&to, METRIC_COUNTER, "heddle_commits_total", "Batches committed.");
     status->aborts = add_one(&to, METRIC_COUNTER, "heddle_aborts_total",
                              "Batches given up, whose records are read again.");
+    status->batch_records =
+        add_one(&to, METRIC_HISTOGRAM, "heddle_batch_records", "Records of a batch.");
+    status->open_records = add_one(&to, METRIC_GAUGE, "heddle_open_records",
+                                   "Records worked on and not committed yet.");
+    status->stuck = add_one(&to, METRIC_GAUGE, "heddle_stuck_partitions",
+                            "Partitions with data that have not advanced for half a "
+                            "minute.");
     status->commit_seconds = add_one(&to, METRIC_HISTOGRAM, "heddle_commit_seconds",
                                      "Time to deliver and commit a batch.");
     status->record_seconds = add_one(&to, METRIC_HISTOGRAM, "heddle_record_seconds",
@@ -157,9 +179,10 @@ status_abort(struct runner_status *status)
 }
 
 void
-status_commit(struct runner_status *status, int64_t took_ms)
+status_commit(struct runner_status *status, size_t records, int64_t took_ms)
 {
     series_add(status->commits, 1);
+    series_observe(status->batch_records, (double)records);
     series_observe(status->commit_seconds, (double)took_ms / 1000);
 }
 
@@ -185,21 +208,30 @@ known(int64_t number)
     return number < 0 ? (double)NAN : (double)number;
 }
 
+static int64_t
+lag_of(const struct partition_offsets *offsets)
+{
+    int64_t from =
+        offsets->committed > offsets->start ? offsets->committed : offsets->start;
+    if (offsets->end < 0)
+        return -1;
+    return offsets->drained || offsets->end < from ? 0 : offsets->end - from;
+}
+
 void
 status_partition(struct runner_status *status,
                  int32_t partition,
-                 int64_t committed,
-                 int64_t start,
-                 int64_t end)
+                 const struct partition_offsets *offsets)
 {
     char number[NUMBER_BYTES];
     snprintf(number, sizeof number, "%d", (int)partition);
-    const char *const values[] = {status->input, number};
-    int64_t from = committed > start ? committed : start;
-    int64_t lag = end < 0 ? -1 : end > from ? end - from : 0;
-    series_set(metric_series(status->lag, values), known(lag));
-    series_set(metric_series(status->position, values), known(committed));
-    series_set(metric_series(status->end, values), known(end));
+    const char *const of_group[] = {status->group, status->input, number};
+    const char *const *of_topic = of_group + 1;
+    series_set(metric_series(status->lag, of_group), known(lag_of(offsets)));
+    series_set(metric_series(status->position, of_group), known(offsets->committed));
+    series_set(metric_series(status->start, of_topic), known(offsets->start));
+    series_set(metric_series(status->end, of_topic), known(offsets->end));
+    series_set(metric_series(status->stable, of_topic), known(offsets->stable));
 }
 
 bool
@@ -235,7 +267,7 @@ trouble(struct runner_status *status, char about[static STATUS_TEXT_BYTES])
     if (atomic_load(&status->stopping))
         return "stopping";
     bool hung = busy_ms && now_ms - busy_ms > status->job_deadline_ms;
-    bool stuck = held_ms && now_ms - held_ms > STUCK_AFTER_MS;
+    bool stuck = held_ms && now_ms - held_ms > STATUS_STUCK_MS;
     pthread_mutex_lock(&status->lock);
     if (stuck)
         memcpy(about, status->held_text, STATUS_TEXT_BYTES);

@@ -15,20 +15,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { STATUS_TEXT_BYTES = 256 };
+enum {
+    STATUS_TEXT_BYTES = 256,
+    STATUS_STUCK_MS = 30000, /* a partition that stands still for so long: not ready */
+};
 
 struct runner_status {
     const char *input;    /* topic; static */
+    const char *group;    /* borrowed */
     const char *delivery; /* static */
 
-    struct metric *records;  /* counter: partition, outcome */
-    struct metric *emitted;  /* counter: topic */
-    struct metric *dead;     /* counter: stage, code */
-    struct metric *lag;      /* gauge: topic, partition; NaN while unknown */
-    struct metric *position; /* gauge: topic, partition; committed offset */
-    struct metric *end;      /* gauge: topic, partition; end of the partition */
+    struct metric *records; /* counter: partition, outcome */
+    struct metric *emitted; /* counter: topic */
+    struct metric *dead;    /* counter: stage, code */
+    struct metric *lag;     /* gauges: group, topic, partition; NaN while unknown */
+    struct metric *position;
+    struct metric *start; /* gauges: topic, partition */
+    struct metric *end;
+    struct metric *stable;
     struct series *commits;
     struct series *aborts;
+    struct series *batch_records; /* histogram */
+    struct series *open_records;  /* gauge: of the open batch */
+    struct series *stuck;         /* gauge: partitions */
     struct series *commit_seconds;
     struct series *record_seconds;
     struct series *rebalances;
@@ -59,6 +68,7 @@ struct runner_status {
 enum err_kind runner_status_init(struct runner_status *status,
                                  struct metrics *metrics,
                                  const char *input,
+                                 const char *group,
                                  const char *delivery,
                                  int64_t job_deadline_ms,
                                  struct err *err);
@@ -73,19 +83,24 @@ void status_record(struct runner_status *status, int32_t partition, const char *
 void status_emitted(struct runner_status *status, const char *topic);
 void status_dead(struct runner_status *status, const struct err *why);
 void status_abort(struct runner_status *status);
-void status_commit(struct runner_status *status, int64_t took_ms);
-/* The record that is tried again for longest; NULL: none is. */
+void status_commit(struct runner_status *status, size_t records, int64_t took_ms);
+/* The record that its partition has stood at for longest; NULL: none is. */
 void status_held(struct runner_status *status,
                  const struct message *in,
                  const struct err *why,
                  int64_t since_ms);
-/* Negative numbers are unknown. */
+
+/* What is known of a partition; negative numbers are unknown. */
+struct partition_offsets {
+    int64_t committed;
+    int64_t start;
+    int64_t end;
+    int64_t stable; /* up to which a read_committed reader gets */
+    bool drained;   /* all there is to read is committed, marks of transactions apart */
+};
 void status_partition(struct runner_status *status,
                       int32_t partition,
-                      int64_t committed,
-                      int64_t start,
-                      int64_t end);
-
+                      const struct partition_offsets *offsets);
 /*
  * For the watchdog's thread: says once when a record is in work past its deadline. True
  * when it has been for `factor` times that.

@@ -210,7 +210,7 @@ run_pass(const struct bench *bench)
         .group = "bench-pass",
         .topic = TOPIC_TUNINGS,
         .start = TOPIC_FROM_START,
-        .events = {ignore_assigned, ignore_revoked, NULL},
+        .events = {ignore_assigned, ignore_revoked, NULL, NULL},
     };
     pass.producer = producer_new(&kafka, NULL, NULL, &err);
     pass.consumer = consumer_new(&settings, &err);

@@ -612,9 +612,11 @@ shows_lag_counters_and_readiness(void **state)
     wait_for_page(port, "/metrics", "heddle_assigned_partitions 2");
     wait_for_page(port, "/metrics", "heddle_emitted_total{topic=\"heddle.warnings\"} 50");
     wait_for_page(port, "/metrics",
-                  "heddle_lag_records{topic=\"heddle.tunings\",partition=\"0\"} 0");
+                  "kafka_consumergroup_lag{consumergroup=\"heddle-test\",topic=\"heddle."
+                  "tunings\",partition=\"0\"} 0");
     wait_for_page(port, "/metrics",
-                  "heddle_lag_records{topic=\"heddle.tunings\",partition=\"1\"} 0");
+                  "kafka_consumergroup_lag{consumergroup=\"heddle-test\",topic=\"heddle."
+                  "tunings\",partition=\"1\"} 0");
     broker_stop(&broker);
     wait_for_page(port, "/readyz", "broker_unreachable");
     assert_int_equal(http_get(port, "/readyz", page), 503);

@@ -54,6 +54,7 @@ assert_each_once(const struct rig *rig, int n)
 {
     struct rig_seen seen = rig_seen_new();
     rig_wait_distinct(rig, &seen, n);
+    assert_int_equal(seen.distinct, n);
     assert_int_equal(seen.doubled, 0);
     rig_seen_done(&seen);
 }
@@ -172,7 +173,7 @@ names_a_record_that_never_returns_and_leaves(void **state)
 
     rig_start(&rig, &worker, "a",
               (const char *const[]){"--static", "--job-deadline", "2s", NULL});
-    int port = rig_port(&worker);
+    int port = rig_port_of(&worker);
     rig_wait(&worker, "code=record_hangs");
     assert_int_equal(rig_get(port, "/readyz", page, sizeof page), 503);
     assert_non_null(strstr(page, "hang.in partition 0 offset 10"));
@@ -262,6 +263,249 @@ refuses_a_second_process_of_the_same_name(void **state)
     rig_done(&rig);
 }
 
+static void
+goes_on_by_itself_when_the_broker_was_away(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    int away_ms = size_of("TEST_AWAY_S", 20) * 1000;
+    rig_open(&rig, &kafka, "away", 2);
+    rig_start(&rig, &worker, "a", NULL);
+    rig_wait(&worker, "partition assigned");
+    rig_send(&rig, 0, 20000);
+
+    assert_true(real_kafka_kill(&kafka));
+    rig_wait(&worker, "no broker answers");
+    assert_int_equal(process_wait(&worker, away_ms), -1); /* it stays */
+    assert_true(real_kafka_restart(&kafka));
+
+    rig_wait(&worker, "the broker answers again");
+    rig_send(&rig, 20000, 1000);
+    rig_wait_drained(&rig);
+    assert_each_once(&rig, 21000);
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
+static void
+loses_and_doubles_nothing_when_the_broker_is_killed(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process workers[WORKERS];
+    int sent = 0;
+    rig_open(&rig, &kafka, "bounce", 4);
+    for (int i = 0; i < WORKERS; i++)
+        rig_start(&rig, &workers[i], names[i], static_member);
+
+    for (int bounce = 0; bounce < size_of("TEST_BOUNCES", 3); bounce++) {
+        rig_send(&rig, sent, 5000);
+        sent += 5000;
+        process_wait(&workers[0], (int)next_random(1500));
+        assert_true(real_kafka_kill(&kafka));
+        assert_true(real_kafka_restart(&kafka));
+        for (int i = 0; i < WORKERS; i++) {
+            if (process_wait(&workers[i], 100) < 0)
+                continue; /* it came through; a fenced one is started again */
+            if (!strstr(workers[i].text, "code=fenced"))
+                fputs(workers[i].text, stderr);
+            assert_non_null(strstr(workers[i].text, "code=fenced"));
+            process_close(&workers[i]);
+            rig_start(&rig, &workers[i], names[i], static_member);
+        }
+    }
+
+    rig_wait_drained(&rig);
+    assert_each_once(&rig, sent);
+    for (int i = 0; i < WORKERS; i++)
+        rig_end(&workers[i]);
+    rig_done(&rig);
+}
+
+static void
+loses_and_doubles_nothing_when_members_come_and_go(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process workers[WORKERS];
+    int churns = size_of("TEST_CHURNS", 20);
+    int sent = 0;
+    rig_open(&rig, &kafka, "churn", 4);
+    for (int i = 0; i < WORKERS; i++)
+        rig_start(&rig, &workers[i], names[i], NULL);
+
+    for (int i = 0; i < churns; i++) {
+        struct process *leaver = &workers[i % WORKERS];
+        rig_send(&rig, sent, 500);
+        sent += 500;
+        process_wait(leaver, (int)next_random(700));
+        rig_stop(leaver, 0);
+        rig_start(&rig, leaver, names[i % WORKERS], NULL);
+    }
+
+    rig_wait_drained(&rig);
+    assert_each_once(&rig, sent);
+    for (int i = 0; i < WORKERS; i++) {
+        rig_stop(&workers[i], 0);
+    }
+    assert_each_once(&rig, sent);
+    rig_done(&rig);
+}
+
+static void
+commits_what_is_in_flight_when_told_to_stop(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    struct rig_seen seen = rig_seen_new();
+    rig_open(&rig, &kafka, "drain", 2);
+    rig_send(&rig, 0, 50000);
+    rig_start(
+        &rig, &worker, "a",
+        (const char *const[]){"--batch-records", "10000", "--batch-time", "60s", NULL});
+    rig_wait(&worker, "partition assigned");
+    rig_wait_distinct(&rig, &seen, 1); /* a batch is through, the next is open */
+
+    rig_stop(&worker, 0);
+
+    rig_read(&rig, &seen);
+    assert_int_equal(rig_lag(&rig), 50000 - seen.distinct);
+    assert_int_equal(seen.doubled, 0);
+    rig_start(&rig, &worker, "a", NULL);
+    rig_wait_drained(&rig);
+    assert_each_once(&rig, 50000);
+    rig_stop(&worker, 0);
+    rig_seen_done(&seen);
+    rig_done(&rig);
+}
+
+static void
+moves_no_partition_when_a_static_member_restarts(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process workers[2];
+    rig_open(&rig, &kafka, "static", 4);
+    for (int i = 0; i < 2; i++)
+        rig_start(&rig, &workers[i], names[i], static_member);
+    for (int i = 0; i < 2; i++)
+        rig_wait(&workers[i], "partition assigned");
+    int port = rig_port_of(&workers[0]);
+    rig_wait_page(port, "/metrics", "heddle_assigned_partitions 2");
+    char before[TEXT_BYTES];
+    rig_metric(port, "heddle_rebalances_total", before, sizeof before);
+
+    for (int i = 0; i < 3; i++) {
+        rig_stop(&workers[1], 0);
+        rig_start(&rig, &workers[1], names[1], static_member);
+        rig_wait(&workers[1], "partition assigned");
+        rig_send(&rig, i * 100, 100);
+    }
+    rig_wait_drained(&rig);
+
+    char after[TEXT_BYTES];
+    rig_metric(port, "heddle_rebalances_total", after, sizeof after);
+    assert_string_equal(after, before);
+    assert_each_once(&rig, 300);
+    for (int i = 0; i < 2; i++)
+        rig_stop(&workers[i], 0);
+    rig_done(&rig);
+}
+
+static void
+buries_the_one_record_that_the_broker_refuses(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    rig_open(&rig, &kafka, "refuse", 1);
+    rig_compact(&rig); /* refuses records without a key */
+    rig_send(&rig, 0, 700);
+    rig_send_text(&rig, "nokey w000700");
+    rig_send(&rig, 701, 700);
+
+    rig_start(&rig, &worker, "a", NULL);
+    rig_wait_drained(&rig);
+
+    assert_int_equal(rig_dead(&rig, "record_refused_by_broker"), 1);
+    assert_int_equal(rig_dead(&rig, NULL), 1);
+    assert_each_once(&rig, 1400);
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
+static void
+ends_in_time_from_every_state(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    struct process other;
+    static const char *const grace[] = {"--drain-timeout", "5s", NULL};
+    rig_open(&rig, &kafka, "ends", 2);
+
+    for (int i = 0; i < 5; i++) { /* starting, joining */
+        rig_start(&rig, &worker, "a", grace);
+        rig_wait(&worker, "started");
+        process_wait(&worker, i * 40);
+        rig_stop(&worker, 0);
+    }
+    rig_start(&rig, &worker, "a", grace); /* in a rebalance */
+    rig_wait_page(rig_port_of(&worker), "/metrics", "heddle_assigned_partitions 2");
+    rig_start(&rig, &other, "b", grace);
+    rig_wait(&worker, "partitions released");
+    rig_stop(&worker, 0);
+    rig_stop(&other, 0);
+    rig_send(&rig, 0, 20000); /* in a transaction */
+    rig_start(&rig, &worker, "a", (const char *const[]){"--batch-time", "30s", NULL});
+    rig_wait(&worker, "partition assigned");
+    rig_stop(&worker, 0);
+    struct real_kafka nowhere = kafka; /* no broker */
+    snprintf(nowhere.bootstrap, sizeof nowhere.bootstrap, "127.0.0.1:1");
+    rig.kafka = &nowhere;
+    rig_start(&rig, &worker, "a", grace);
+    rig_wait(&worker, "no broker answers");
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
+static void
+shows_what_dashboards_ask_for(void **state)
+{
+    (void)state;
+    struct rig rig;
+    struct process worker;
+    rig_open(&rig, &kafka, "show", 1);
+    rig_send(&rig, 0, 50);
+    rig_send_text(&rig, "record w000000");
+    rig_start(&rig, &worker, "a", NULL);
+    int port = rig_port_of(&worker);
+
+    rig_wait_page(
+        port, "/metrics",
+        "kafka_consumergroup_current_offset{consumergroup=\"show\",topic=\"show."
+        "in\",partition=\"0\"} 51");
+    rig_wait_page(port, "/metrics",
+                  "kafka_consumergroup_lag{consumergroup=\"show\",topic=\"show.in\","
+                  "partition=\"0\"} 0");
+    rig_wait_page(
+        port, "/metrics",
+        "kafka_topic_partition_current_offset{topic=\"show.in\",partition=\"0\"} 51");
+    rig_wait_page(port, "/metrics",
+                  "heddle_last_stable_offset{topic=\"show.in\",partition=\"0\"} 51");
+    rig_wait_page(
+        port, "/metrics",
+        "heddle_dead_letters_total{stage=\"derive\",code=\"event_without_parts\"} 1");
+    rig_wait_page(port, "/metrics", "heddle_batch_records_count");
+    rig_wait_page(port, "/metrics", "heddle_aborts_total 0");
+    rig_wait_page(port, "/readyz", "\"delivery\":\"exactly-once\"");
+    assert_int_equal(rig_traced(&rig), 50);
+    rig_stop(&worker, 0);
+    rig_done(&rig);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -274,6 +518,14 @@ main(int argc, char **argv)
         cmocka_unit_test(dead_letters_what_can_not_be_worked_on_once),
         cmocka_unit_test(lets_the_newer_of_two_namesakes_fence_the_older),
         cmocka_unit_test(refuses_a_second_process_of_the_same_name),
+        cmocka_unit_test(goes_on_by_itself_when_the_broker_was_away),
+        cmocka_unit_test(loses_and_doubles_nothing_when_the_broker_is_killed),
+        cmocka_unit_test(loses_and_doubles_nothing_when_members_come_and_go),
+        cmocka_unit_test(commits_what_is_in_flight_when_told_to_stop),
+        cmocka_unit_test(moves_no_partition_when_a_static_member_restarts),
+        cmocka_unit_test(buries_the_one_record_that_the_broker_refuses),
+        cmocka_unit_test(ends_in_time_from_every_state),
+        cmocka_unit_test(shows_what_dashboards_ask_for),
     };
     int status = 0;
     if (!real_kafka_here("kafka.delivery", &status))

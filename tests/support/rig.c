@@ -18,7 +18,7 @@
 
 #include "unit.h"
 
-enum { ADMIN_MS = 30000, POLL_MS = 200, LINE_BYTES = 1024, LOOK_US = 50000 };
+enum { ADMIN_MS = 30000, POLL_MS = 200, LINE_BYTES = 1024, LOOK_MS = 50 };
 
 struct kafka_settings
 rig_settings(const struct rig *rig)
@@ -192,6 +192,13 @@ rig_kill(struct process *worker)
     process_close(worker);
 }
 
+void
+rig_end(struct process *worker)
+{
+    process_end(worker->pid, SIGTERM, RIG_TIMEOUT_MS);
+    process_close(worker);
+}
+
 /* --- records out -------------------------------------------------------------------- */
 
 struct rig_seen
@@ -263,7 +270,7 @@ rig_wait_distinct(const struct rig *rig, struct rig_seen *seen, int n)
     do
         rig_read(rig, seen);
     while (seen->distinct < n && process_now_ms() < deadline);
-    assert_int_equal(seen->distinct, n);
+    assert_true(seen->distinct >= n);
 }
 
 struct dead_count {
@@ -291,6 +298,39 @@ rig_dead(const struct rig *rig, const char *code)
     struct dead_count count = {rig, code, 0};
     read_topic(rig, TOPIC_DEAD, note_dead, &count);
     return count.n;
+}
+
+static void
+note_trace(void *state, const struct message *in)
+{
+    int *n = state;
+    /* The rig sends the workspace as context, and the worker makes it the key. */
+    struct slice trace = header_last(in->headers, in->n_headers, "traceparent");
+    *n += slice_equal(trace, in->key);
+}
+
+int
+rig_traced(const struct rig *rig)
+{
+    int n = 0;
+    read_topic(rig, rig->output, note_trace, &n);
+    return n;
+}
+
+void
+rig_compact(const struct rig *rig)
+{
+    const struct topic_setting settings[] = {{"cleanup.policy", "compact"}};
+    struct topic_configs present = {0};
+    struct kafka_settings to = rig_settings(rig);
+    struct err err = {0};
+    struct kafka_admin *admin = kafka_admin_new(&to, ADMIN_MS, &err);
+    assert_non_null(admin);
+    if (kafka_admin_configs(admin, rig->output, &present, &err) ||
+        kafka_admin_alter(admin, rig->output, &present, settings, 1, &err))
+        fail_msg("%s", err.msg);
+    topic_configs_done(&present);
+    kafka_admin_free(admin);
 }
 
 int64_t
@@ -322,13 +362,16 @@ rig_wait_drained(const struct rig *rig)
 /* --- the admin port ----------------------------------------------------------------- */
 
 int
-rig_port(struct process *worker)
+rig_port_of(struct process *worker)
 {
-    char line[LINE_BYTES];
+    long long deadline = process_now_ms() + RIG_TIMEOUT_MS;
+    const char *at = NULL;
     int port = 0;
-    if (!process_wait_line(worker, "admin_port=", line, sizeof line, RIG_TIMEOUT_MS))
-        fail_msg("no admin port:\n%s", worker->text);
-    assert_int_equal(sscanf(strstr(line, "admin_port="), "admin_port=%d", &port), 1);
+    while (!(at = strstr(worker->text, "admin_port=")) || !strchr(at, '\n')) {
+        if (process_now_ms() > deadline || process_wait(worker, LOOK_MS) >= 0)
+            fail_msg("no admin port:\n%s", worker->text);
+    }
+    assert_int_equal(sscanf(at, "admin_port=%d", &port), 1);
     return port;
 }
 
@@ -357,6 +400,20 @@ rig_get(int port, const char *path, char *ret_page, size_t size)
 }
 
 void
+rig_metric(int port, const char *name, char *ret_text, size_t size)
+{
+    static char page[1 << 18];
+    char start[128];
+    snprintf(start, sizeof start, "\n%s ", name);
+    rig_get(port, "/metrics", page, sizeof page);
+    const char *at = strstr(page, start);
+    if (!at)
+        fail_msg("no metric %s", name);
+    at += strlen(start);
+    snprintf(ret_text, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+void
 rig_wait_page(int port, const char *path, const char *text)
 {
     static char page[1 << 18];
@@ -365,7 +422,7 @@ rig_wait_page(int port, const char *path, const char *text)
         rig_get(port, path, page, sizeof page);
         if (strstr(page, text))
             return;
-        usleep(LOOK_US); /* between two looks, not for luck */
+        usleep(LOOK_MS * 1000); /* between two looks, not for luck */
     }
     fail_msg("%s does not say %s:\n%s", path, text, page);
 }

@@ -55,15 +55,22 @@ void rig_wait(struct process *worker, const char *text);
 void rig_stop(struct process *worker, int expected);
 /* kill -9. */
 void rig_kill(struct process *worker);
+/* SIGTERM, and whatever status. */
+void rig_end(struct process *worker);
 
 /* Reads the output to its end as it is now. Fill `seen` with rig_seen_new() first. */
 struct rig_seen rig_seen_new(void);
 void rig_seen_done(struct rig_seen *seen);
 void rig_read(const struct rig *rig, struct rig_seen *seen);
-/* Reads again and again until `n` different numbers came out; fails when they don't. */
+/* Reads again and again until at least `n` different numbers came out; fails when they
+ * don't. */
 void rig_wait_distinct(const struct rig *rig, struct rig_seen *seen, int n);
 /* Dead letters from the rig's input with `code`; NULL: any. */
 int rig_dead(const struct rig *rig, const char *code);
+/* Records of the output that carry the trace context of their input. */
+int rig_traced(const struct rig *rig);
+/* Makes the output a compacted topic, which refuses records without a key. */
+void rig_compact(const struct rig *rig);
 /* Records of the input that the group has not committed. */
 int64_t rig_lag(const struct rig *rig);
 /* Waits until that is 0. */
@@ -71,7 +78,9 @@ void rig_wait_drained(const struct rig *rig);
 struct kafka_settings rig_settings(const struct rig *rig);
 
 /* The answer of `GET path` of the worker's admin port, in `ret_page`; its status. */
-int rig_port(struct process *worker);
+int rig_port_of(struct process *worker);
 int rig_get(int port, const char *path, char *ret_page, size_t size);
+/* The value of a metric without labels, as text. */
+void rig_metric(int port, const char *name, char *ret_text, size_t size);
 /* Waits until a page says `text`. */
 void rig_wait_page(int port, const char *path, const char *text);

@@ -5,8 +5,9 @@
  * says: "retry:N ..." fails N times, "never ..." always (final code claim_not_found),
  * "record ..." is refused, "fatal ..." ends the process, "big ..." gives a record above
  * its topic's limit after a small one, "hang ..." does not return,
- * "crash ..." kills the process. TEST_INPUT and TEST_OUTPUT in the environment name other
- * topics than heddle.tunings and heddle.warnings.
+ * "crash ..." kills the process, "nokey ..." gives a record without a key. TEST_INPUT and
+ * TEST_OUTPUT in the environment name other topics than heddle.tunings and
+ * heddle.warnings.
  */
 #include "worker.h"
 
@@ -105,6 +106,8 @@ emit(struct emits *out, struct slice key, size_t size, struct err *err)
     warning->message = (struct slice){text, size};
     warning->origin = (struct origin){SLICE(""), SLICE(""), SLICE(""), 0, SLICE("")};
     warning->provenance = worker_state.provenance;
+    if (says(key, "nokey "))
+        key = (struct slice){0};
     return emits_add(out, worker_state.output, key, &warning_type, warning, 77, err);
 }
 

@@ -7,6 +7,7 @@ DESTDIR ?=
 DIR ?= tests/vectors
 ONLY ?=
 SECONDS ?= 60
+MINUTES ?= 3
 BASE ?=
 RDKAFKA ?=
 
@@ -25,7 +26,7 @@ endif
 cmake_quiet = cmake --log-level=WARNING --preset
 quiet_ninja = cmake --build
 
-.PHONY: all help setup test test-kafka test-unit test-vectors test-process test-fuzz vectors demo bench dev asan clang valgrind coverage fuzz \
+.PHONY: all help setup test test-kafka test-unit test-vectors test-process test-fuzz vectors demo bench chaos dev asan clang valgrind coverage fuzz \
         fmt fmt-check tidy image install clean
 .DEFAULT_GOAL := all
 
@@ -67,6 +68,12 @@ demo: all
 bench: ## ours beside a peer, table and build/bench.json; ONLY=name for one
 	@ops/setup --check test || ops/setup test
 	@tests/bench/run $(ONLY)
+
+chaos: ## MINUTES=3 of kills and broker bounces on a real Kafka; build/chaos.json
+	@ops/setup --check test kafka || ops/setup test kafka
+	@$(cmake_quiet) dev$(variant) >/dev/null
+	@$(quiet_ninja) build/dev$(variant) --target chaos
+	@build/dev$(variant)/tests/bin/chaos $$(($(MINUTES) * 60)) build/chaos.json
 
 dev asan clang valgrind: ## the same leg of `make test` alone
 	@ops/setup --check test || ops/setup test

@@ -30,14 +30,14 @@ tile_thread(const struct entry *roots, size_t n, int64_t *lengths, struct tiles 
 {
     for (size_t i = 0; i + 1 < n; i++) {
         struct tile_root root = roots[i].root;
-        int64_t end_ns = root.ts_ns + root.dur_ns;
+        int64_t end_ns = ns_add(root.ts_ns, root.dur_ns);
         int64_t next_ns = roots[i + 1].root.ts_ns;
         if (next_ns < end_ns)
             tiles->n_overlapping++;
         else
             end_ns = next_ns;
         tiles->tiles[roots[i].step] = (struct interval){root.ts_ns, end_ns};
-        lengths[i] = end_ns - root.ts_ns;
+        lengths[i] = ns_subtract(end_ns, root.ts_ns);
     }
     struct tile_root last = roots[n - 1].root;
     int64_t length_ns = last.dur_ns;
@@ -47,7 +47,7 @@ tile_thread(const struct entry *roots, size_t n, int64_t *lengths, struct tiles 
             length_ns = median_ns;
     }
     tiles->tiles[roots[n - 1].step] =
-        (struct interval){last.ts_ns, last.ts_ns + length_ns};
+        (struct interval){last.ts_ns, ns_add(last.ts_ns, length_ns)};
 }
 
 static void

@@ -2,6 +2,8 @@
 /* Length of the union of intervals (splitting.md 10.1). */
 #pragma once
 
+#include "ns.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,11 +24,11 @@ static inline void
 union_add(struct union_length *all, int64_t start_ns, int64_t end_ns)
 {
     if (!all->is_started || start_ns > all->end_ns) {
-        all->length_ns += end_ns - start_ns;
+        all->length_ns = ns_add(all->length_ns, ns_subtract(end_ns, start_ns));
         all->end_ns = end_ns;
         all->is_started = true;
     } else if (end_ns > all->end_ns) {
-        all->length_ns += end_ns - all->end_ns;
+        all->length_ns = ns_add(all->length_ns, ns_subtract(end_ns, all->end_ns));
         all->end_ns = end_ns;
     }
 }

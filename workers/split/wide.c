@@ -103,19 +103,37 @@ wide_double(struct wide value)
     return ldexp((double)(bits | sticky), at);
 }
 
+/*
+ * Long division, bit by bit, to 64 bits of quotient: the one rounding is then that of a
+ * double.
+ */
+double
+wide_fraction(uint128 over, uint128 under)
+{
+    int shift = 0;
+    if (over == 0)
+        return 0.0;
+    while (over < under) {
+        over <<= 1;
+        shift++;
+    }
+    uint128 quotient = over / under;
+    uint128 rest = over % under;
+    while (quotient >> (PART_BITS - 1) == 0) {
+        bool is_over = rest >= under - rest;
+        rest = is_over ? rest - (under - rest) : rest << 1;
+        quotient = quotient << 1 | is_over;
+        shift++;
+    }
+    struct wide value = wide_scale(wide_of(quotient), 2);
+    value.part[0] |= rest != 0;
+    return ldexp(wide_double(value), -(shift + 1));
+}
+
 double
 wide_ratio(int64_t part, int64_t whole)
 {
-    uint64_t n = part < 0 ? 0 - (uint64_t)part : (uint64_t)part;
-    uint64_t d = (uint64_t)whole;
-    if (n == 0)
-        return 0.0;
-    /* A quotient of 63 bits and more, so that the one rounding is that of a double. */
-    int shift = PART_BITS + __builtin_clzll(n) - 1;
-    uint128 wide = (uint128)n << shift;
-    uint128 quotient = wide / d;
-    bool sticky = wide % d != 0;
-    struct wide value = wide_of(quotient << 1 | sticky);
-    double ratio = ldexp(wide_double(value), -(shift + 1));
+    uint64_t size = part < 0 ? 0 - (uint64_t)part : (uint64_t)part;
+    double ratio = wide_fraction(size, (uint128)whole);
     return part < 0 ? -ratio : ratio;
 }

@@ -27,5 +27,7 @@ int wide_compare(struct wide a, struct wide b);
 bool wide_is_zero(struct wide value);
 /* The nearest double, ties to even. */
 double wide_double(struct wide value);
+/* The double nearest to over/under, both below 2^127, under > 0. */
+double wide_fraction(uint128 over, uint128 under);
 /* The double nearest to part/whole, whole > 0: one rounding, as if by exact division. */
 double wide_ratio(int64_t part, int64_t whole);

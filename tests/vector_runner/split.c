@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Area split: the pieces of the splitter, each by its own cases. */
+#include "base64.h"
+#include "split_generated.h"
+#include "split_trace.h"
 #include "vectors.h"
 
 #include "batch.h"
 #include "figure.h"
 #include "grade.h"
+#include "number.h"
 #include "params.h"
 #include "period.h"
 #include "steady.h"
@@ -248,55 +252,6 @@ run_tiles(struct json_value vector,
 
 /* --- params ------------------------------------------------------------------------ */
 
-static struct split_number
-take_number(struct json_value object, const char *name, struct split_number fallback)
-{
-    struct json_value value = json_get(object, name);
-    int64_t integer;
-    double real;
-    if (json_kind(value) == JSON_ABSENT)
-        return fallback;
-    if (json_kind(value) == JSON_NULL)
-        return (struct split_number){SPLIT_NUMBER_ABSENT, 0, 0};
-    if (json_int(value, &integer))
-        return SPLIT_INTEGER(integer);
-    if (json_double(value, &real))
-        return SPLIT_REAL(real);
-    return (struct split_number){SPLIT_NUMBER_OTHER, 0, 0};
-}
-
-static bool
-take_flag(struct json_value object, const char *name)
-{
-    struct json_value value = json_get(object, name);
-    return json_kind(value) == JSON_BOOLEAN && json_is_true(value);
-}
-
-static void
-take_text(struct json_value object, const char *name, struct slice *text)
-{
-    struct slice given = json_string(json_get(object, name));
-    if (given.data)
-        *text = given;
-}
-
-static struct split_params
-take_params(struct json_value input)
-{
-    struct split_params params = SPLIT_PARAMS_DEFAULT;
-    params.num_steps = take_number(input, "num_steps", params.num_steps);
-    params.conc = take_number(input, "conc", params.conc);
-    params.osl = take_number(input, "osl", params.osl);
-    params.r = take_number(input, "r", params.r);
-    params.max_num_seq = take_number(input, "max_num_seq", params.max_num_seq);
-    take_text(input, "mode", &params.mode);
-    take_text(input, "iterations", &params.iterations);
-    params.llm_inference = take_flag(input, "llm");
-    params.allow_degraded = take_flag(input, "allow_degraded");
-    params.salvage = take_flag(input, "salvage");
-    return params;
-}
-
 static void
 add_text_or_null(struct buf *out, const char *text)
 {
@@ -313,7 +268,7 @@ run_params(struct json_value vector,
            struct err *err)
 {
     (void)arena;
-    struct split_params params = take_params(json_get(vector, "input"));
+    struct split_params params = split_params_of(json_get(vector, "input"));
     struct split_plan plan;
     struct split_complaint complaint = split_params_check(&params, &plan);
     bool is_bad = complaint.parameter != NULL;
@@ -590,20 +545,96 @@ run_windows_duration(struct json_value vector,
     return buf_check(answer, "the answer", err);
 }
 
+/* --- numbers ----------------------------------------------------------------------- */
+
+/* Reads the token as the value of an event's ts, and hands it to number_ns(). */
+struct number_case {
+    bool is_read;
+    bool is_usable;
+    int64_t ns;
+};
+
+static enum err_kind
+take_ts(void *state, const struct scan_event *event, struct err *err)
+{
+    struct number_case *number = state;
+    bool ignored;
+    (void)err;
+    number->is_read = scan_has(event, SCAN_TS);
+    number->is_usable =
+        number->is_read && number_ns(event->field[SCAN_TS], &number->ns, &ignored);
+    return ERR_OK;
+}
+
+static enum err_kind
+run_numbers(struct json_value vector,
+            struct arena *arena,
+            struct buf *answer,
+            struct err *err)
+{
+    (void)arena;
+    struct slice token = json_string(json_get(json_get(vector, "input"), "json"));
+    struct number_case number = {0};
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    if (!token.data)
+        return invalid("json", err);
+    buf_add_str(&text, "[{\"ph\":\"X\",\"ts\":");
+    buf_add_slice(&text, token);
+    buf_add_str(&text, "}]");
+    struct scan_listener listener = {.state = &number, .event = take_ts};
+    if (split_trace_scan(buf_slice(&text), &listener, err))
+        return err->kind;
+    if (!number.is_usable) {
+        buf_add_str(answer, "{\"ns\": null, \"us\": null}");
+        return ERR_OK;
+    }
+    buf_addf(answer, "{\"ns\": %lld, \"us\": \"", (long long)number.ns);
+    figure_add_us(answer, number.ns);
+    buf_add_str(answer, "\"}");
+    return buf_check(answer, "the answer", err);
+}
+
+/* --- traces ------------------------------------------------------------------------ */
+
+static enum err_kind
+run_traces(struct json_value vector,
+           struct arena *arena,
+           struct buf *answer,
+           struct err *err)
+{
+    (void)arena;
+    struct json_value input = json_get(vector, "input");
+    struct slice text = json_string(json_get(input, "text"));
+    struct slice base64 = json_string(json_get(input, "base64"));
+    CLEANUP(buf_done) struct buf bytes = BUF_INIT;
+    if (text.data)
+        buf_add_slice(&bytes, text);
+    else if (!base64.data || !base64_decode(base64, &bytes))
+        return invalid("text or base64", err);
+    return split_trace_run(buf_slice(&bytes), json_get(input, "params"), SLICE("trace"),
+                           EVENTS_FULL, answer, err);
+}
+
 const struct vector_kind split_kinds[] = {
     {"batch_labels", "expect", run_batch_labels},
-    {"generated", "expect", NULL},
+    {"generated", "expect", run_generated},
     {"grades", "expect", run_grades},
     {"names", "expect", run_names},
-    {"numbers", "expect", NULL},
+    {"numbers", "expect", run_numbers},
     {"params", "expect", run_params},
     {"period", "expect", run_period},
     {"regions", "expect", run_regions},
     {"tiles", "expect", run_tiles},
-    {"traces", "expect", NULL},
+    {"traces", "expect", run_traces},
     {"unions", "expect", run_unions},
     {"windows_annotated", "expect", run_windows_annotated},
     {"windows_duration", "expect", run_windows_duration},
     {"windows_shapes", "expect", run_windows_shapes},
+    {0},
+};
+
+const struct vector_rule split_rules[] = {
+    {"split", "generated", split_answers_equal, generated_can_run},
+    {"split", "traces", split_answers_equal, NULL},
     {0},
 };

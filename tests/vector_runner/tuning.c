@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Area tuning: a result with its logs and verdict to the row, x or dead letter. */
+#include "base64.h"
 #include "derive.h"
 #include "vectors.h"
 
 #include "cleanup.h"
-
-static int
-base64_digit(char c)
-{
-    static const char digits[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(digits, c) : NULL;
-    return at ? (int)(at - digits) : -1;
-}
-
-static bool
-base64_decode(struct slice text, struct buf *out)
-{
-    uint32_t bits = 0;
-    int n_bits = 0;
-    while (text.len && text.data[text.len - 1] == '=')
-        text.len--;
-    for (size_t i = 0; i < text.len; i++) {
-        int digit = base64_digit(text.data[i]);
-        if (digit < 0)
-            return false;
-        bits = bits << 6 | (uint32_t)digit;
-        n_bits += 6;
-        if (n_bits >= 8) {
-            n_bits -= 8;
-            buf_add_byte(out, (char)(bits >> n_bits & 0xFF));
-        }
-    }
-    return true;
-}
 
 static enum err_kind
 take_result(struct json_value vector, struct buf *result, struct err *err)

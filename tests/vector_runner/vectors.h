@@ -20,8 +20,27 @@ struct vector_kind {
                          struct err *err);
 };
 
+/* How the cases of a kind differ from those of others. */
+struct vector_rule {
+    const char *area; /* NULL ends a table */
+    const char *kind;
+    /* Whether the answers agree, `where` not; NULL: values_equal(). */
+    bool (*equal)(struct json_value want,
+                  struct json_value got,
+                  struct arena *arena,
+                  struct buf *where);
+    /*
+     * Whether the kind can be run here; NULL: always. `ret_missing` says what there is
+     * not; the kind is then skipped by name, and with CI=true that is a failure.
+     */
+    bool (*can_run)(const char **ret_missing);
+};
+
+/* The trace generator (--gen FILE); NULL: that of the source tree. */
+extern const char *vector_generator;
+
 extern const struct vector_kind candidates_kinds[];
 extern const struct vector_kind gate_kinds[];
-
 extern const struct vector_kind split_kinds[];
 extern const struct vector_kind tuning_kinds[];
+extern const struct vector_rule split_rules[];

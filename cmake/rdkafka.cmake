@@ -23,7 +23,7 @@ target_include_directories(heddle_rdkafka SYSTEM BEFORE INTERFACE ${rdkafka_incl
 target_link_libraries(heddle_rdkafka INTERFACE ${rdkafka_library})
 if(rdkafka_library MATCHES "\\.a$")
   # What the library itself stands on; one that it was built without costs nothing.
-  pkg_check_modules(RDKAFKA_NEEDS REQUIRED IMPORTED_TARGET libcurl libssl libcrypto zlib libzstd)
+  pkg_check_modules(RDKAFKA_NEEDS REQUIRED IMPORTED_TARGET libcurl libssl libcrypto libsasl2 zlib libzstd)
   find_package(Threads REQUIRED)
   target_link_options(heddle_rdkafka INTERFACE LINKER:--as-needed)
   target_link_libraries(heddle_rdkafka INTERFACE

@@ -100,17 +100,49 @@ sum_events(const struct events *events)
     return sum;
 }
 
+/* What one choice of limits needs; made once, as making it costs more than an input. */
+struct context {
+    struct split_limits limits;
+    struct bytes bytes;
+    struct unpack *unpack;
+    struct feed_direct *direct;
+    struct events *events;
+};
+
+static struct context *
+context_of(unsigned choice)
+{
+    static struct context contexts[4];
+    static const struct split_spill spill = {NULL, write_spill, read_spill};
+    struct context *context = &contexts[choice];
+    if (context->unpack)
+        return context;
+    context->limits = SPLIT_LIMITS_DEFAULT;
+    context->limits.max_bytes = 16 << 20;
+    if (choice & 1)
+        context->limits.max_event_bytes = SMALL_EVENT;
+    if (choice & 2)
+        context->limits.index_memory = 1 << 20;
+    struct split_source source = {&context->bytes, rewind_bytes, read_bytes};
+    context->unpack = unpack_new(&source, &context->limits, UNPACK_ISAL);
+    context->direct = feed_direct_new(context->unpack);
+    context->events = events_new(&context->limits, &spill);
+    return context;
+}
+
 static struct reading
-read_feed(struct feed feed, const struct split_limits *limits, bool salvage)
+read_feed(struct context *context, struct feed feed, bool salvage)
 {
     struct reading reading;
     struct err err = {0};
-    struct split_spill spill = {NULL, write_spill, read_spill};
-    struct events *events = events_new(limits, &spill);
+    struct events *events = context->events;
     struct scan_listener listener = {
         .state = events, .event = events_add, .restart = events_reset};
     memset(&reading, 0, sizeof reading);
-    reading.kind = scan_run(&feed, &listener, limits, salvage, &reading.answer, &err);
+    if (events_reset(events, &err))
+        abort();
+    reading.kind =
+        scan_run(&feed, &listener, &context->limits, salvage, &reading.answer, &err);
     if (!reading.kind)
         reading.kind = events_close(events, &err);
     if (!reading.kind) {
@@ -118,33 +150,19 @@ read_feed(struct feed feed, const struct split_limits *limits, bool salvage)
         reading.busy_ns = events_gpu_busy_ns(events);
         reading.sum = sum_events(events);
     }
-    events_free(events);
-    return reading;
-}
-
-static struct reading
-read_trace(struct bytes bytes, const struct split_limits *limits, bool salvage)
-{
-    struct split_source source = {&bytes, rewind_bytes, read_bytes};
-    struct unpack *unpack = unpack_new(&source, limits, UNPACK_ISAL);
-    struct feed_direct *direct = feed_direct_new(unpack);
-    struct reading reading = read_feed(feed_direct_feed(direct), limits, salvage);
-    feed_direct_free(direct);
-    unpack_free(unpack);
     return reading;
 }
 
 /* As plain text that comes in pieces. */
 static struct reading
-read_pieces(struct slice text,
-            size_t piece,
-            const struct split_limits *limits,
-            bool salvage)
+read_pieces(struct context *context, struct slice text, size_t piece, bool salvage)
 {
-    struct text_feed *pieces = text_feed_new(text, piece);
-    struct reading reading = read_feed(text_feed_feed(pieces), limits, salvage);
-    text_feed_free(pieces);
-    return reading;
+    static struct text_feed *pieces;
+    if (!pieces)
+        pieces = text_feed_new(text, piece);
+    pieces->text = text;
+    pieces->piece = piece;
+    return read_feed(context, text_feed_feed(pieces), salvage);
 }
 
 static void
@@ -165,23 +183,21 @@ assert_same(const struct reading *a, const struct reading *b)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct split_limits limits = SPLIT_LIMITS_DEFAULT;
     if (size == 0)
         return 0;
     bool salvage = data[0] & 1;
-    limits.max_bytes = 16 << 20;
-    limits.max_event_bytes = data[0] & 2 ? SMALL_EVENT : limits.max_event_bytes;
-    limits.index_memory = data[0] & 4 ? 1 << 20 : 0;
-    struct bytes bytes = {data + 1, size - 1, 0, SIZE_MAX};
-    struct reading whole = read_trace(bytes, &limits, salvage);
-    bytes.most = 7;
+    struct context *context = context_of(data[0] >> 1 & 3);
+    struct feed feed = feed_direct_feed(context->direct);
+    context->bytes = (struct bytes){data + 1, size - 1, 0, SIZE_MAX};
+    struct reading whole = read_feed(context, feed, salvage);
+    context->bytes.most = 7;
     scan_variant_force(SCAN_PORTABLE);
-    struct reading slow = read_trace(bytes, &limits, salvage);
+    struct reading slow = read_feed(context, feed, salvage);
     scan_variant_force(SCAN_VARIANTS);
     assert_same(&whole, &slow);
     if (size > 1 && strchr("{[ \n", data[1])) {
         struct slice text = {(const char *)data + 1, size - 1};
-        struct reading cut = read_pieces(text, 1 + (data[0] >> 3), &limits, salvage);
+        struct reading cut = read_pieces(context, text, 1 + (data[0] >> 3), salvage);
         assert_same(&whole, &cut);
     }
     return 0;

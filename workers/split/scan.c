@@ -10,6 +10,9 @@
 
 #include <stdlib.h>
 
+/* One top-level value may always take this much; more when an event may. */
+enum { MAX_HEADER_BYTES = 64 << 20 };
+
 /* A key and where its value begins; places in the window. */
 struct top_key {
     struct scan_value name;
@@ -165,10 +168,10 @@ static enum err_kind
 more_of_member(struct scan *scan, struct err *err)
 {
     struct window *window = &scan->window;
-    if (window->len - scan->at > scan->max_event) {
+    if (window->len - scan->at > MAX_HEADER_BYTES &&
+        window->len - scan->at > scan->max_event) {
         refusal_set(&scan->refusal, "trace_too_large",
-                    "a top-level value of more than %llu bytes",
-                    (unsigned long long)scan->max_event);
+                    "a top-level value is larger than max_event_bytes");
         scan->refusal.limit = scan->refusal.option = "max_event_bytes";
         return ERR_OK;
     }

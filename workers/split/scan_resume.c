@@ -107,10 +107,11 @@ match_array_end(const struct window *window, size_t at, size_t *ret_bracket)
     return no_match(&cursor);
 }
 
-/* Does an object read at `brace` that looks like an event? */
+/* Does an object read at `brace` that looks like an event, and is below the ceiling? */
 static enum match
-match_event(const struct window *window, size_t brace)
+match_event(const struct scan *scan, size_t brace)
 {
+    const struct window *window = &scan->window;
     struct scan_event event;
     struct scan_value value;
     const char *end;
@@ -119,7 +120,7 @@ match_event(const struct window *window, size_t brace)
                              window->is_last};
     switch (scan_value_read(from, &event, &value, &end, &repairs)) {
     case SCAN_MORE:
-        return MATCH_MORE;
+        return window->len - brace > scan->max_event ? MATCH_NO : MATCH_MORE;
     case SCAN_BROKEN:
         return MATCH_NO;
     case SCAN_READ:
@@ -145,14 +146,15 @@ search_here(struct search *search)
 {
     struct scan *scan = search->scan;
     struct window *window = &scan->window;
-    bool may_grow = !window->is_last && window->len - search->at <= scan->max_event;
     size_t brace = 0;
     size_t bracket = 0;
     enum match start = match_event_start(window, search->at, &brace);
     enum match end =
         search->close.is_set ? MATCH_NO : match_array_end(window, search->at, &bracket);
-    enum match event = start == MATCH_YES ? match_event(window, brace) : MATCH_NO;
-    if (may_grow && (start == MATCH_MORE || end == MATCH_MORE || event == MATCH_MORE)) {
+    enum match event = start == MATCH_YES ? match_event(scan, brace) : MATCH_NO;
+    bool is_space_long = window->len - search->at > FEED_KEEP;
+    if (event == MATCH_MORE ||
+        (!is_space_long && (start == MATCH_MORE || end == MATCH_MORE))) {
         search->wants_more = true;
         return;
     }

@@ -1246,6 +1246,27 @@ close_clients(struct runner *runner, int status)
     watchdog_disarm(WATCH_CLOSE);
 }
 
+/*
+ * Delivered, but the offsets did not get through: a rebalance refuses commits until this
+ * member has answered it, which takes a poll. The drain's deadline bounds the tries.
+ */
+static enum err_kind
+commit_offsets(struct runner *runner, struct err *err)
+{
+    enum err_kind kind = ERR_OK;
+    while (!kind && runner->uncommitted) {
+        struct err passing = {0};
+        consumed_free(consumer_poll(runner->consumer, POLL_MS, &passing));
+        if (runner->failure.kind || passing.kind == ERR_FATAL) {
+            *err = runner->failure.kind ? runner->failure : passing;
+            return err->kind;
+        }
+        status_turned(&runner->status);
+        kind = try_commit(runner, err);
+    }
+    return kind;
+}
+
 /* What is open when the process is asked to stop: committed, or left to the next start.
  */
 static enum err_kind
@@ -1254,6 +1275,8 @@ finish_batch(struct runner *runner, struct err *err)
     if (runner->n_inputs == 0 && !runner->uncommitted)
         return ERR_OK;
     enum err_kind kind = try_commit(runner, err);
+    if (!kind)
+        kind = commit_offsets(runner, err);
     if (kind != ERR_RETRY && kind != ERR_RECORD)
         return kind;
     struct err why = *err;

@@ -30,7 +30,8 @@ struct outbox *outbox_new(const struct schema_source *source, struct err *err);
 void outbox_free(struct outbox *outbox);
 /*
  * Encodes all of `emits`. ERR_RECORD "record_too_large", "body_invalid" (stage emit);
- * ERR_RETRY while an id can't be had; ERR_FATAL. The records are valid until the next call.
+ * ERR_RETRY while an id can't be had; ERR_FATAL. The records are valid until the next
+ * call.
  */
 enum err_kind outbox_encode(struct outbox *outbox,
                             const struct emits *emits,

@@ -11,7 +11,6 @@
 
 #include <time.h>
 
-
 enum {
     MAX_STATE = 8192,
     MAX_OUTPUTS = 512,

@@ -21,14 +21,8 @@ CLEANUP_DEFINE(struct codec, codec_free);
 
 /* The record types that travel alone. */
 static const struct record_type *const types[] = {
-    &audit_part_type,
-    &audit_row_type,
-    &candidate_table_type,
-    &split_record_type,
-    &trace_event_type,
-    &tuning_event_type,
-    &verdict_type,
-    &warning_type,
+    &audit_part_type,  &audit_row_type,    &candidate_table_type, &split_record_type,
+    &trace_event_type, &tuning_event_type, &verdict_type,         &warning_type,
 };
 
 enum { N_TYPES = sizeof types / sizeof types[0] };

@@ -566,7 +566,8 @@ check_limits(struct unpack *unpack)
 {
     const struct unpack_end *end = &unpack->end;
     uint64_t taken = end->in_bytes - unpack->in_len;
-    /* While a member is decoded again, what was taken and given do not belong together. */
+    /* While a member is decoded again, what was taken and given do not belong together.
+     */
     if (end->problem == UNPACK_REFUSED || unpack->member_len < unpack->member_out)
         return;
     if (end->out_bytes > unpack->limits.max_bytes)

@@ -10,7 +10,7 @@ enum {
     PAGE_BYTES = 64 << 10,
     MIN_FRAMES = 16, /* a budget below that many pages is taken as that many */
     MAX_RECORD = 64, /* bytes */
-    FIRST_RECORDS = 1024,
+    FIRST_CHUNKS = 16,
 };
 
 struct frame {
@@ -91,22 +91,27 @@ leave_frames(struct column *column)
     column->n_pages = 0;
 }
 
+static void
+free_chunks(struct column *column)
+{
+    for (uint64_t i = 0; column->chunks && !column->block; i++) {
+        if (i << COLUMN_CHUNK_SHIFT >= column->cap)
+            break;
+        free(column->chunks[i]);
+    }
+    free(column->block);
+    free(column->chunks);
+}
+
 void
 column_done(struct column *column)
 {
     if (!column->pool)
         return;
     leave_frames(column);
-    free(column->memory);
+    free_chunks(column);
     free(column->pages);
     *column = (struct column){0};
-}
-
-void
-column_reset(struct column *column)
-{
-    leave_frames(column);
-    column->n = 0;
 }
 
 static enum err_kind
@@ -225,13 +230,21 @@ column_add_slowly(struct column *column, const void *record, struct err *err)
 {
     if (column->pool->spill)
         return add_paged(column, record, err);
-    uint64_t cap = column->cap ? column->cap * 2 : FIRST_RECORDS;
-    char *memory = reallocarray(column->memory, cap, column->size);
-    if (!memory)
+    uint64_t n = column->cap >> COLUMN_CHUNK_SHIFT;
+    /* The list of chunks doubles whenever their number is a power of two. */
+    if (n == 0 || (n >= FIRST_CHUNKS && (n & (n - 1)) == 0)) {
+        uint64_t room = n ? 2 * n : FIRST_CHUNKS;
+        char **chunks = reallocarray(column->chunks, room, sizeof *chunks);
+        if (!chunks)
+            return err_no_memory(err, "the index of the trace");
+        column->chunks = chunks;
+    }
+    char *chunk = malloc(COLUMN_CHUNK * column->size);
+    if (!chunk)
         return err_no_memory(err, "the index of the trace");
-    column->memory = memory;
-    column->cap = cap;
-    memcpy(memory + column->n++ * column->size, record, column->size);
+    column->chunks[n] = chunk;
+    column->cap += COLUMN_CHUNK;
+    memcpy(column_at(column, column->n++), record, column->size);
     return ERR_OK;
 }
 
@@ -437,6 +450,5 @@ column_sort(struct column *column, struct err *err)
 {
     if (column->pool->spill)
         return sort_paged(column, err);
-    column_sort_memory(column->order, column->memory, column->n);
-    return ERR_OK;
+    return column_sort_chunks(column, err);
 }

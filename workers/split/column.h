@@ -36,13 +36,17 @@ enum column_order {
     ORDER_REF,   /* uint32 group, uint32 position: (group, position) */
 };
 
+/* In memory, records lie in chunks of 2^12, so that none is copied while it grows. */
+enum { COLUMN_CHUNK_SHIFT = 12, COLUMN_CHUNK = 1 << COLUMN_CHUNK_SHIFT };
+
 struct column {
     struct column_pool *pool; /* borrowed */
     size_t size;              /* bytes of a record */
     enum column_order order;
     uint64_t n;
     uint64_t cap;
-    char *memory;              /* all records, when the pool has no budget */
+    char **chunks;             /* when the pool has no budget */
+    char *block;               /* the chunks lie in it; NULL: each is its own */
     struct column_page *pages; /* with a budget */
     uint64_t n_pages;
     uint64_t per_page; /* records */
@@ -53,18 +57,23 @@ void column_init(struct column *column,
                  size_t size,
                  enum column_order order);
 void column_done(struct column *column);
-/* Empties it and keeps what memory it has. */
-void column_reset(struct column *column);
 enum err_kind
 column_add_slowly(struct column *column, const void *record, struct err *err);
 void column_read_paged(const struct column *column, uint64_t i, void *ret_record);
 
+static inline char *
+column_at(const struct column *column, uint64_t i)
+{
+    return column->chunks[i >> COLUMN_CHUNK_SHIFT] +
+           (i & (COLUMN_CHUNK - 1)) * column->size;
+}
+
 static inline enum err_kind
 column_add(struct column *column, const void *record, struct err *err)
 {
-    if (column->n == column->cap || !column->memory)
+    if (column->n == column->cap || !column->chunks)
         return column_add_slowly(column, record, err);
-    memcpy(column->memory + column->n++ * column->size, record, column->size);
+    memcpy(column_at(column, column->n++), record, column->size);
     return ERR_OK;
 }
 
@@ -72,8 +81,8 @@ column_add(struct column *column, const void *record, struct err *err)
 static inline void
 column_read(const struct column *column, uint64_t i, void *ret_record)
 {
-    if (column->memory)
-        memcpy(ret_record, column->memory + i * column->size, column->size);
+    if (column->chunks)
+        memcpy(ret_record, column_at(column, i), column->size);
     else
         column_read_paged(column, i, ret_record);
 }
@@ -81,5 +90,5 @@ column_read(const struct column *column, uint64_t i, void *ret_record)
 /* Takes the last record off. */
 void column_drop_last(struct column *column);
 
-/* Sorts in place (memory), or by merging runs through the spill. */
+/* Sorts all records, once: none may be added afterwards. */
 enum err_kind column_sort(struct column *column, struct err *err);

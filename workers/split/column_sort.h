@@ -20,3 +20,6 @@ sort_key_less(struct sort_key a, struct sort_key b)
 
 /* Sorts `n` records of the order's own size in place; takes no memory. */
 void column_sort_memory(enum column_order order, void *records, uint64_t n);
+
+/* Sorts the records of a column without a budget. */
+enum err_kind column_sort_chunks(struct column *column, struct err *err);

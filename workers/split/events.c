@@ -223,32 +223,45 @@ thread_of(struct events *events,
 }
 
 static enum event_category
+category_if(struct slice text, const char *name, enum event_category category)
+{
+    return memcmp(text.data, name, text.len) == 0 ? category : CATEGORY_OTHER;
+}
+
+static enum event_category
+category_of_text(struct slice text)
+{
+    switch (text.len) {
+    case 6:
+        return text.data[0] == 'c' ? category_if(text, "cpu_op", CATEGORY_CPU_OP)
+                                   : category_if(text, "kernel", CATEGORY_KERNEL);
+    case 10:
+        return text.data[7] == 'c' ? category_if(text, "gpu_memcpy", CATEGORY_GPU_MEMCPY)
+                                   : category_if(text, "gpu_memset", CATEGORY_GPU_MEMSET);
+    case 11:
+        return category_if(text, "cuda_driver", CATEGORY_CUDA_DRIVER);
+    case 12:
+        return category_if(text, "cuda_runtime", CATEGORY_CUDA_RUNTIME);
+    case 15:
+        return text.data[0] == 'p'
+                   ? category_if(text, "python_function", CATEGORY_PYTHON_FUNCTION)
+                   : category_if(text, "user_annotation", CATEGORY_ANNOTATION);
+    case 19:
+        return category_if(text, "gpu_user_annotation", CATEGORY_GPU_ANNOTATION);
+    default:
+        return CATEGORY_OTHER;
+    }
+}
+
+static enum event_category
 category_of(struct events *events, const struct scan_event *event)
 {
-    static const struct {
-        struct slice text;
-        enum event_category category;
-    } known[] = {
-        {{"cpu_op", 6}, CATEGORY_CPU_OP},
-        {{"python_function", 15}, CATEGORY_PYTHON_FUNCTION},
-        {{"cuda_runtime", 12}, CATEGORY_CUDA_RUNTIME},
-        {{"kernel", 6}, CATEGORY_KERNEL},
-        {{"cuda_driver", 11}, CATEGORY_CUDA_DRIVER},
-        {{"gpu_memcpy", 10}, CATEGORY_GPU_MEMCPY},
-        {{"gpu_memset", 10}, CATEGORY_GPU_MEMSET},
-        {{"user_annotation", 15}, CATEGORY_ANNOTATION},
-        {{"gpu_user_annotation", 19}, CATEGORY_GPU_ANNOTATION},
-    };
     if (!scan_has(event, SCAN_CAT) || event->field[SCAN_CAT].type != SCAN_STRING)
         return CATEGORY_OTHER;
     struct slice text = text_of(events, event->field[SCAN_CAT]);
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (slice_equal(text, known[i].text)) {
-            bool is_op = known[i].category == CATEGORY_ANNOTATION &&
-                         scan_has(event, SCAN_INPUT_DIMS);
-            return is_op ? CATEGORY_OTHER : known[i].category;
-        }
-    return CATEGORY_OTHER;
+    enum event_category category = category_of_text(text);
+    bool is_op = category == CATEGORY_ANNOTATION && scan_has(event, SCAN_INPUT_DIMS);
+    return is_op ? CATEGORY_OTHER : category;
 }
 
 static bool

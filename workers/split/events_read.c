@@ -181,7 +181,7 @@ make_first(const struct column *column,
 {
     uint64_t n = column->n;
     uint32_t most = 0;
-    if (!column->memory || n > UINT32_MAX)
+    if (!column->chunks || n > UINT32_MAX)
         return ERR_OK;
     for (uint64_t i = n; i > 0 && most == 0; i--)
         if (group_at(column, i - 1) < EVENT_ID_TEXT)

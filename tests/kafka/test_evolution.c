@@ -15,9 +15,7 @@
 #include "unit.h"
 
 CLEANUP_DEFINE(struct producer, producer_free);
-CLEANUP_DEFINE(struct registry, registry_free);
 CLEANUP_DEFINE(struct schema, schema_free);
-CLEANUP_DEFINE(struct serde, serde_free);
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
 enum { TIMEOUT_MS = 30000 };

@@ -118,9 +118,9 @@ const struct option fleet_run_options[] = {
 };
 const size_t n_fleet_run_options = sizeof fleet_run_options / sizeof *fleet_run_options;
 
-const char *const fleet_sections[] = {"heddle",   "kafka", "claim",  "dead",    "audit",
-                                      "feed",     "split", "gate",   "resolve", "review",
-                                      "dispatch", "redis", "schema", "topics",  NULL};
+const char *const fleet_sections[] = {
+    "heddle",  "kafka",  "claim",    "dead",  "audit",  "feed",  "split",  "gate",
+    "resolve", "review", "dispatch", "redis", "schema", "table", "topics", NULL};
 
 struct kafka_settings
 fleet_kafka_settings(const struct fleet_settings *settings,

@@ -168,12 +168,56 @@ holds(struct slice text, const struct token *token)
     return false;
 }
 
+static bool
+follows(struct slice name, size_t at, const char *word)
+{
+    size_t len = strlen(word);
+    if (name.len - at < len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (lower(name.data[at + i]) != word[i])
+            return false;
+    return true;
+}
+
+/*
+ * Every token and mark holds one of these, in one piece: words are only ever parted where
+ * a capital follows, which is inside of none. Most names hold none, and are done.
+ */
+static bool
+may_be(struct slice name)
+{
+    for (size_t at = 0; at + 1 < name.len; at++) {
+        switch (name.data[at] | 32) {
+        case 'a':
+            if (follows(name, at, "all"))
+                return true;
+            break;
+        case 'b':
+            if (follows(name, at, "broadcast"))
+                return true;
+            break;
+        case 'c':
+            if (follows(name, at, "cl") || follows(name, at, "cross_device"))
+                return true;
+            break;
+        case 's':
+            if (follows(name, at, "scatter"))
+                return true;
+            break;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
 const char *
 collective_of(struct slice name)
 {
     char plain[NAME_BYTES];
     char words[TEXT_BYTES];
-    if (name.len == 0)
+    if (!may_be(name))
         return NULL;
     if (name.len > sizeof plain)
         name.len = sizeof plain;

@@ -31,6 +31,8 @@ add(struct needle_set *set, const char *text, size_t len, bool word, size_t line
     uint8_t a = class_of((unsigned char)text[0]);
     uint8_t b = class_of((unsigned char)text[1]);
     int16_t *head = &set->first[a * NEEDLES_CLASSES + b];
+    set->third[a * NEEDLES_CLASSES + b] |=
+        len == 2 ? UINT64_MAX : UINT64_C(1) << class_of((unsigned char)text[2]);
     set->items[at] = (struct needle){
         .text = text,
         .len = (uint8_t)len,
@@ -77,6 +79,7 @@ needles_init(struct needle_set *ret_set, const struct needle_line *lines, size_t
     ret_set->n_lines = n_lines;
     ret_set->n = 0;
     memset(ret_set->first, 0xff, sizeof ret_set->first);
+    memset(ret_set->third, 0, sizeof ret_set->third);
     for (int c = 0; c < 256; c++)
         ret_set->classes[c] = class_of(lower((char)c));
     for (size_t i = 0; i < n_lines; i++) {
@@ -139,13 +142,17 @@ needles_first(const struct needle_set *set, struct slice text)
     size_t best = set->n_lines;
     if (text.len < 2)
         return NULL;
-    size_t before = set->classes[(unsigned char)text.data[0]];
+    const uint8_t *classes = set->classes;
+    size_t pair = classes[(unsigned char)text.data[0]];
+    size_t next = classes[(unsigned char)text.data[1]];
     for (size_t at = 0; at + 1 < text.len && best > 0; at++) {
-        size_t here = set->classes[(unsigned char)text.data[at + 1]];
-        int16_t candidate = set->first[before * NEEDLES_CLASSES + here];
-        before = here;
-        if (candidate >= 0)
-            best = meet(set, candidate, text, at, best, ends);
+        pair = pair * NEEDLES_CLASSES + next;
+        size_t ahead =
+            at + 2 < text.len ? classes[(unsigned char)text.data[at + 2]] : CLASS_OTHER;
+        if (set->third[pair] >> ahead & 1)
+            best = meet(set, set->first[pair], text, at, best, ends);
+        pair = next;
+        next = ahead;
     }
     return best < set->n_lines ? set->lines[best].answer : NULL;
 }

@@ -42,6 +42,8 @@ struct needle_set {
     struct needle items[NEEDLES_MAX];
     size_t n;
     int16_t first[NEEDLES_CLASSES * NEEDLES_CLASSES];
+    /* Which classes of character may follow these two: a bit each. */
+    uint64_t third[NEEDLES_CLASSES * NEEDLES_CLASSES];
     uint8_t classes[256];
 };
 

@@ -129,7 +129,7 @@ read_header(struct csv *csv, enum column *columns, size_t *ret_n, struct err *er
     bool seen[COLUMNS + 1] = {false};
     size_t n = 0;
     do {
-        struct slice title;
+        struct slice title = {0};
         if (next_cell(csv, &title, err))
             return err->kind;
         if (n == DETAILS_MAX_COLUMNS)
@@ -158,7 +158,7 @@ read_row(struct csv *csv,
     *cells = (struct cells){0};
     *ret_blank = true;
     do {
-        struct slice cell;
+        struct slice cell = {0};
         if (next_cell(csv, &cell, err))
             return err->kind;
         *ret_blank &= cell.len == 0;

@@ -16,7 +16,6 @@
 
 CLEANUP_DEFINE(struct codec, codec_free);
 CLEANUP_DEFINE(struct codec_plan, codec_plan_free);
-CLEANUP_DEFINE(struct serde, serde_free);
 
 enum { RECORDS = 3000, MAX_CHUNKS = 5, MAX_KERNELS = 3 };
 

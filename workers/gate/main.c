@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-CLEANUP_DEFINE(struct serde, serde_free);
-
 static const char *const outputs[] = {"heddle.audit.splits", "heddle.candidates",
                                       "heddle.traces", "heddle.warnings", NULL};
 

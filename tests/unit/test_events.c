@@ -299,44 +299,45 @@ takes_equal_ids_for_one_however_they_are_written(void **state)
 {
     (void)state;
     CLEANUP(events_freep)
-    struct events *events = index_of(
-        "[" X("kernel",
-              "\"ts\":3,\"dur\":1,\"args\":{"
-              "\"correlation\":5}") "," X("kernel",
-                                          "\"ts\":2,\"dur\":1,\"args\":{\"correlation\":"
-                                          "\"5\"}") "," X("kernel", "\"ts\":1,\"dur\":1,"
-                                                                    "\"args\":{"
-                                                                    "\"correlation\":5."
-                                                                    "0}") "," X("kernel",
-                                                                                "\"ts\":"
-                                                                                "1,"
-                                                                                "\"dur\":"
-                                                                                "1,"
-                                                                                "\"args\""
-                                                                                ":{"
-                                                                                "\"correl"
-                                                                                "ation\":"
-                                                                                "\"05\"}") "," X("kern"
-                                                                                                 "el",
-                                                                                                 "\"ts"
-                                                                                                 "\":"
-                                                                                                 "1,"
-                                                                                                 "\"du"
-                                                                                                 "r\":"
-                                                                                                 "1,"
-                                                                                                 "\"ar"
-                                                                                                 "gs\""
-                                                                                                 ":{"
-                                                                                                 "\"co"
-                                                                                                 "rrel"
-                                                                                                 "atio"
-                                                                                                 "n\":"
-                                                                                                 "9999"
-                                                                                                 "9999"
-                                                                                                 "999"
-                                                                                                 "}") "," X("kernel",
-                                                                                                            "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":null}") "," X("kernel",
-                                                                                                                                                                        "\"ts\":1,\"dur\":1,\"args\":null") "]");
+    struct events *events = index_of("[" X(
+        "kernel",
+        "\"ts\":3,\"dur\":1,\"args\":{"
+        "\"correlation\":5}") "," X("kernel",
+                                    "\"ts\":2,\"dur\":1,\"args\":{\"correlation\":"
+                                    "\"5\"}") "," X("kernel",
+                                                    "\"ts\":1,\"dur\":1,"
+                                                    "\"args\":{"
+                                                    "\"correlation\":5."
+                                                    "0}") "," X("kernel",
+                                                                "\"ts\":"
+                                                                "1,"
+                                                                "\"dur\":"
+                                                                "1,"
+                                                                "\"args\""
+                                                                ":{"
+                                                                "\"correl"
+                                                                "ation\":"
+                                                                "\"05\"}") "," X("kern"
+                                                                                 "el",
+                                                                                 "\"ts"
+                                                                                 "\":"
+                                                                                 "1,"
+                                                                                 "\"du"
+                                                                                 "r\":"
+                                                                                 "1,"
+                                                                                 "\"ar"
+                                                                                 "gs\""
+                                                                                 ":{"
+                                                                                 "\"co"
+                                                                                 "rrel"
+                                                                                 "atio"
+                                                                                 "n\":"
+                                                                                 "9999"
+                                                                                 "9999"
+                                                                                 "999"
+                                                                                 "}") "," X("kernel",
+                                                                                            "\"ts\":1,\"dur\":1,\"args\":{\"correlation\":null}") "," X("kernel",
+                                                                                                                                                        "\"ts\":1,\"dur\":1,\"args\":null") "]");
     char scratch[EVENT_ID_DIGITS];
 
     struct event first = events_gpu(events, 5);

@@ -23,8 +23,11 @@ draw_text(char *text, size_t len)
 {
     static const char bytes[] = "\"\"\"\\\\\\ab {}[],:\n\t\x01\xc3\xff";
     bool is_dense = draw(2);
-    for (size_t i = 0; i < len; i++)
-        text[i] = is_dense || draw(8) == 0 ? bytes[draw(sizeof bytes)] : 'x';
+    for (size_t i = 0; i < len; i++) {
+        text[i] = 'x';
+        if (is_dense || draw(8) == 0)
+            text[i] = bytes[draw(sizeof bytes)];
+    }
 }
 
 static void

@@ -166,6 +166,7 @@ counts_every_byte_before_damage_or_a_cut(void **state)
     add_text(&text);
     add_gzip(&packed, (struct slice){text.data, 5000}, 6);
     size_t second = packed.len;
+    assert_non_null(packed.data);
     add_gzip(&packed, buf_slice(&text), 6);
 
     for (size_t at = second - 4; at < packed.len; at += packed.len / 61) {
@@ -198,6 +199,7 @@ checks_the_checksum_and_the_length(void **state)
     (void)state;
     CLEANUP(buf_done) struct buf packed = BUF_INIT;
     add_gzip(&packed, SLICE("{\"traceEvents\": []}"), 6);
+    assert_non_null(packed.data);
 
     for (size_t back = 1; back <= 8; back++) {
         packed.data[packed.len - back] ^= 1;

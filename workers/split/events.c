@@ -402,7 +402,9 @@ phase_of(struct events *events, const struct scan_event *event)
     if (!scan_has(event, SCAN_PH) || event->field[SCAN_PH].type != SCAN_STRING)
         return 0;
     struct slice text = text_of(events, event->field[SCAN_PH]);
-    return text.len == 1 ? text.data[0] : 0;
+    if (text.len != 1)
+        return 0;
+    return text.data[0];
 }
 
 static bool
@@ -551,9 +553,9 @@ add_timed(struct events *events,
 }
 
 enum err_kind
-events_add(void *state, const struct scan_event *event, struct err *err)
+events_add(void *index, const struct scan_event *event, struct err *err)
 {
-    struct events *events = state;
+    struct events *events = index;
     int64_t ts_ns;
     if (!is_event_object(event)) {
         events->counts.non_event_objects++;

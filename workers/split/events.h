@@ -130,7 +130,7 @@ struct event_launch {
 
 /* Counts of section 3 for `manifest.input`. */
 struct event_counts {
-    uint64_t event_objects; /* objects with a string ph, or ts and name */
+    uint64_t event_objects; /* with a string ph, or ts and name; none: not_a_trace */
     uint64_t non_event_objects;
     uint64_t metadata;
     uint64_t string_number;
@@ -158,13 +158,13 @@ struct events *events_new(const struct split_limits *limits,
                           const struct split_spill *spill);
 void events_free(struct events *events);
 /* Empties it, for a scan that starts anew: the `restart` of a scan_listener. */
-enum err_kind events_reset(void *events, struct err *err);
+enum err_kind events_reset(void *index, struct err *err);
 /*
  * Takes the next event of the scan (rules 1 to 10): the `event` of a scan_listener whose
  * state is the index. ERR_FATAL "out_of_memory", the spill's error, or ERR_RECORD
  * "trace_too_large" when max_strings is passed (events_limit()).
  */
-enum err_kind events_add(void *events, const struct scan_event *event, struct err *err);
+enum err_kind events_add(void *index, const struct scan_event *event, struct err *err);
 /* After the last event, once. The lists can be read from then on. */
 enum err_kind events_close(struct events *events, struct err *err);
 /* The setting that events_add() stumbled over; NULL: none. */

@@ -102,9 +102,9 @@ events_free(struct events *events)
 }
 
 enum err_kind
-events_reset(void *state, struct err *err)
+events_reset(void *index, struct err *err)
 {
-    struct events *events = state;
+    struct events *events = index;
     drop_columns(events);
     free_tables(events);
     events->counts = (struct event_counts){0};

@@ -168,13 +168,13 @@ simple_ns(struct scan_value value, int64_t *ret_ns)
         return false;
     number *= 1000;
     if (at < end) {
-        static const unsigned weights[] = {100, 10, 1};
+        static const uint64_t weights[] = {100, 10, 1};
         if (*at++ != '.' || end - at > NANO_DIGITS)
             return false;
         for (int i = 0; at < end; i++, at++) {
             if (!scan_is_digit(*at))
                 return false;
-            number += weights[i] * (unsigned)(*at - '0');
+            number += weights[i] * (uint64_t)(*at - '0');
         }
     }
     *ret_ns = (int64_t)number;

@@ -178,8 +178,10 @@ pass_array_comma(struct scan *scan, bool need_comma, struct err *err)
     int byte;
     scan->at++;
     enum err_kind kind = scan_peek(scan, &byte, err);
+    if (kind)
+        return kind;
     scan->facts->stray_commas += (uint64_t)!need_comma + (byte == ']');
-    return kind;
+    return ERR_OK;
 }
 
 enum err_kind

@@ -96,8 +96,10 @@ behind_value(struct passer *passer, char byte)
     bool in_object = passer->open[passer->depth - 1] == '{';
     if (byte == ',')
         passer->expects = in_object ? EXPECTS_KEY_OR_CLOSE : EXPECTS_VALUE_OR_CLOSE;
+    else if (byte == '}' || byte == ']')
+        close_container(passer, byte);
     else
-        close_container(passer, byte == '}' || byte == ']' ? byte : 0);
+        passer->expects = IS_BROKEN;
 }
 
 static bool

@@ -43,7 +43,9 @@ decode_escape(const char **at, const char *end)
     int32_t unit = unicode_escape(*at, end);
     if (unit >= 0)
         return decode_unicode(at, end, (uint32_t)unit);
-    char kind = end - *at >= 2 ? (*at)[1] : 0;
+    char kind = 0;
+    if (end - *at >= 2)
+        kind = (*at)[1];
     *at += 2;
     switch (kind) {
     case 'b':
@@ -323,9 +325,8 @@ scan_add_compact(struct buf *out, struct slice raw)
             at = add_compact_string(out, at, end);
         } else if (scan_is_space(*at) || is_trailing_comma(at, end)) {
             at++;
-        } else if (strchr(",:{}[]", *at)) {
-            buf_add_byte(out, *at++);
-        } else if (scan_value_read(rest, NULL, &value, &at, &repairs) == SCAN_READ) {
+        } else if (!strchr(",:{}[]", *at) &&
+                   scan_value_read(rest, NULL, &value, &at, &repairs) == SCAN_READ) {
             add_compact_number(out, value);
         } else {
             buf_add_byte(out, *at++);

@@ -515,6 +515,7 @@ refuse_window(struct unpack *unpack)
 static enum err_kind
 read_zstd(struct unpack *unpack, char *out, size_t cap, size_t *ret_len, struct err *err)
 {
+    uint8_t *room = (uint8_t *)out;
     enum err_kind kind = fill_if_empty(unpack, err);
     if (kind)
         return kind;
@@ -522,7 +523,7 @@ read_zstd(struct unpack *unpack, char *out, size_t cap, size_t *ret_len, struct 
         end_with(unpack, UNPACK_WHOLE);
         return ERR_OK;
     }
-    struct inflate_io io = {unpack->in, unpack->in_len, (uint8_t *)out, cap};
+    struct inflate_io io = {unpack->in, unpack->in_len, room, cap};
     enum zstd_result result = zstd_stream_run(unpack->zstd, &io);
     *ret_len = cap - io.out_len;
     bool is_stuck = *ret_len == 0 && io.in_len == unpack->in_len;

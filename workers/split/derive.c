@@ -372,6 +372,21 @@ split_derive(const struct split_job *job,
 }
 
 void
+split_answer_refuse(struct split_answer *ret_answer,
+                    const struct split_params *params,
+                    const char *code,
+                    const char *reason)
+{
+    *ret_answer = (struct split_answer){0};
+    arena_init(&ret_answer->arena, SIZE_MAX);
+    const struct split_job job = {.params = *params};
+    struct split split = {.job = &job, .answer = ret_answer};
+    check_params(&split);
+    if (!split_is_refused(ret_answer))
+        refuse(&split, code, reason);
+}
+
+void
 split_answer_done(struct split_answer *answer)
 {
     for (size_t i = 0; i < answer->n_chunks; i++)

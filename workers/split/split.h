@@ -139,6 +139,14 @@ enum err_kind split_derive(const struct split_job *job,
                            struct split_answer *ret_answer,
                            struct err *err);
 void split_answer_done(struct split_answer *answer);
+/*
+ * The answer for a trace that could not be read, or whose chunks could not be written:
+ * what is wrong with the parameters goes before. `code` is static.
+ */
+void split_answer_refuse(struct split_answer *ret_answer,
+                         const struct split_params *params,
+                         const char *code,
+                         const char *reason);
 
 static inline bool
 split_is_refused(const struct split_answer *answer)

@@ -6,8 +6,8 @@
 #include "digest.h"
 
 #include <endian.h>
-#include <openssl/evp.h>
 #include <openssl/sha.h>
+#include <stdlib.h>
 #include <string.h>
 
 void
@@ -53,32 +53,35 @@ digest_hex(struct slice data, char ret_hex[DIGEST_HEX])
     write_hex(digest, ret_hex);
 }
 
+struct digest {
+    SHA256_CTX context;
+};
+
 struct digest *
 digest_new(void)
 {
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    if (context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1)
-        return (struct digest *)context;
-    EVP_MD_CTX_free(context);
-    return NULL;
+    struct digest *digest = malloc(sizeof *digest);
+    if (digest)
+        SHA256_Init(&digest->context);
+    return digest;
 }
 
 void
 digest_free(struct digest *digest)
 {
-    EVP_MD_CTX_free((EVP_MD_CTX *)digest);
+    free(digest);
 }
 
 void
 digest_add(struct digest *digest, struct slice piece)
 {
-    EVP_DigestUpdate((EVP_MD_CTX *)digest, piece.data, piece.len);
+    SHA256_Update(&digest->context, piece.data, piece.len);
 }
 
 void
 digest_end(struct digest *digest, char ret_hex[DIGEST_HEX])
 {
     uint8_t bytes[DIGEST_BYTES] = {0};
-    EVP_DigestFinal_ex((EVP_MD_CTX *)digest, bytes, NULL);
+    SHA256_Final(bytes, &digest->context);
     write_hex(bytes, ret_hex);
 }

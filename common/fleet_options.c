@@ -90,6 +90,10 @@ const struct option fleet_run_options[] = {
     {SETTING("heddle", "batch_bytes", OPTION_SIZE, batch_bytes), .value = "16MiB",
      .min = 1024, .max = (int64_t)1 << 30,
      .help = "Commits a batch at the latest after so many bytes of input."},
+    {SETTING("heddle", "memory", OPTION_SIZE, memory), .value = "512MiB",
+     .max = INT64_C(1) << 44,
+     .help = "What queues, batches and changes of the state may take together, at least "
+             "128MiB; 0: no limit but their own."},
     {SETTING("heddle", "retry_first", OPTION_DURATION, retry_first_ms), .value = "250ms",
      .min = 1, .max = 3600000,
      .help = "Wait before a record is tried again, doubled each time."},

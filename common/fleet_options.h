@@ -33,6 +33,7 @@ struct fleet_settings {
     int64_t batch_records; /* a batch is committed at the first of the three */
     int64_t batch_time_ms;
     int64_t batch_bytes;
+    int64_t memory;          /* bytes; 0: no limit */
     int64_t job_deadline_ms; /* of one record's derivation */
     int64_t retry_first_ms;  /* delay before the second attempt, doubled each time */
     int64_t retry_max_ms;

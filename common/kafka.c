@@ -2,6 +2,7 @@
 /* Clients from properties, what the broker's answers mean, and metadata. */
 #include "kafka.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -383,6 +384,41 @@ new_with_signals_blocked(rd_kafka_type_t type,
     return rk;
 }
 
+static enum err_kind
+set_number(rd_kafka_conf_t *conf, const char *name, int64_t value, struct err *err)
+{
+    char text[KAFKA_NUMBER_BYTES];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    return set_property(conf, name, text, err);
+}
+
+static enum err_kind
+set_bounds(rd_kafka_conf_t *conf,
+           enum kafka_role role,
+           const struct memory_plan *plan,
+           struct err *err)
+{
+    enum { KIB = 1024 };
+    if (!plan || !plan->limit)
+        return ERR_OK;
+    if (role == KAFKA_CONSUMES)
+        return set_number(conf, "queued.max.messages.kbytes", plan->fetched_bytes / KIB,
+                          err) ||
+                       set_number(conf, "queued.min.messages", plan->fetched_records,
+                                  err) ||
+                       set_number(conf, "fetch.max.bytes", plan->fetch_bytes, err) ||
+                       /* not above it, says the library; a larger record comes all the
+                          same */
+                       set_number(conf, "message.max.bytes", plan->fetch_bytes, err)
+                   ? ERR_FATAL
+                   : ERR_OK;
+    return set_number(conf, "queue.buffering.max.kbytes", plan->sent_bytes / KIB, err) ||
+                   set_number(conf, "queue.buffering.max.messages", plan->sent_records,
+                              err)
+               ? ERR_FATAL
+               : ERR_OK;
+}
+
 enum err_kind
 kafka_client_open(struct kafka_client *client,
                   enum kafka_role role,
@@ -397,7 +433,8 @@ kafka_client_open(struct kafka_client *client,
     kafka_tuning(rd_kafka_version(), role, tuning);
     if (set_all(conf, common_defaults, err) || set_all(conf, tuning, err) ||
         set_size_limits(conf, settings->topics, err) || set_all(conf, defaults, err) ||
-        set_given(conf, settings, err) || set_all(conf, owned, err))
+        set_bounds(conf, role, settings->memory, err) || set_given(conf, settings, err) ||
+        set_all(conf, owned, err))
         return ERR_FATAL;
     warn_of_defects(settings);
     rd_kafka_conf_set_log_cb(conf, on_log);
@@ -784,6 +821,18 @@ kafka_group_lag(const struct kafka_settings *settings,
 }
 
 /* --- the library -------------------------------------------------------------------- */
+
+int64_t
+kafka_prefetched_records(void)
+{
+    enum { USUALLY = 100000 };
+    struct kafka_property tuning[KAFKA_TUNING_MAX];
+    kafka_tuning(rd_kafka_version(), KAFKA_CONSUMES, tuning);
+    for (const struct kafka_property *at = tuning; at->name; at++)
+        if (strcmp(at->name, "queued.min.messages") == 0)
+            return strtoll(at->value, NULL, 10);
+    return USUALLY;
+}
 
 const char *
 kafka_version(void)

@@ -22,6 +22,7 @@
 #pragma once
 
 #include "err.h"
+#include "memory_plan.h"
 #include "options.h"
 #include "record.h"
 
@@ -37,6 +38,7 @@ struct kafka_settings {
     /* Topics that the process writes (NULL-terminated), for the size limits; NULL: any.
      */
     const char *const *topics;
+    const struct memory_plan *memory; /* bounds of the queues; NULL: the usual ones */
 };
 
 /* Cluster ids that start so belong to the embedded broker (librdkafka's mock). */
@@ -366,6 +368,10 @@ bool consumer_find_namesake(struct consumer *consumer,
                             const char *client_id,
                             char *ret_text,
                             size_t size);
+
+/* Fetched records that may wait in a consumer, their number, on the library that is
+ * loaded. */
+int64_t kafka_prefetched_records(void);
 
 /* --- the library -------------------------------------------------------------------- */
 

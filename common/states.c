@@ -19,9 +19,6 @@ enum {
     DUE_AGAIN_MS = 60000, /* after a failure */
 };
 
-/* Changes of one batch in one partition, before it is committed anyway. */
-#define BATCH_BYTES ((size_t)32 << 20)
-
 struct part_state {
     int32_t partition;
     struct store *store;
@@ -189,7 +186,7 @@ open_store(const struct states *states,
     const struct store_settings settings = {
         .suffix_bytes = kind_of(states)->suffix_bytes,
         .max_bytes = (size_t)states->settings.max_bytes,
-        .batch_bytes = BATCH_BYTES,
+        .batch_bytes = (size_t)states->settings.batch_bytes,
         .due = kind_of(states)->due,
         .due_state = states->worker_state,
     };
@@ -259,10 +256,10 @@ states_drop(struct states *states, int32_t partition)
 bool
 states_full(const struct states *states)
 {
+    size_t bytes = 0;
     for (size_t i = 0; i < states->n_parts; i++)
-        if (store_full(states->parts[i].store))
-            return true;
-    return false;
+        bytes += store_batch_bytes(states->parts[i].store);
+    return bytes >= (size_t)states->settings.batch_bytes;
 }
 
 bool

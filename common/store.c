@@ -4,8 +4,10 @@
 
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +30,17 @@ enum {
 
 static const char format[] = "heddle store 1";
 
+/* Beside the data: which boot of the machine wrote it last, or that it is all on disk. */
+static const char mark_synced[] = "synced";
+static const char boot_id_file[] = "/proc/sys/kernel/random/boot_id";
+enum { MARK_BYTES = 64 };
+
+/* What a store keeps of its memory from batch to batch: there may be many stores. */
+enum { KEEP_BYTES = 256 * 1024 };
+
+/* Changes that go to the disk in one transaction. */
+enum { WRITE_AT_ONCE = 128 };
+
 /* A change of the open batch. `value` null: the record is removed. */
 struct node {
     uint8_t key[KEY_MAX];
@@ -46,11 +59,14 @@ struct store {
     struct store_settings settings;
     char *folder;
     char *file;
+    char *mark_file;
+    char boot[MARK_BYTES]; /* "": unknown, and every commit waits for the disk */
     char discarded[128];
     MDB_env *env;
     MDB_dbi records, due, meta;
     MDB_txn *reader; /* NULL: none begun; one for a batch */
     bool reading;
+    bool opened; /* sound, and its mark is written */
     int64_t offset;
     struct arena arena; /* of the open batch */
     struct node head;   /* holds no key */
@@ -142,7 +158,10 @@ due_of(const struct store *store, const void *key, struct slice value)
 static void
 batch_new(struct store *store)
 {
-    arena_reset(&store->arena);
+    if (store->arena.taken > KEEP_BYTES)
+        arena_done(&store->arena);
+    else
+        arena_reset(&store->arena);
     store_drop(store);
     memset(&store->head, 0, sizeof store->head);
 }
@@ -246,6 +265,12 @@ bool
 store_full(const struct store *store)
 {
     return store->arena.taken >= store->settings.batch_bytes;
+}
+
+size_t
+store_batch_bytes(const struct store *store)
+{
+    return store->arena.taken;
 }
 
 bool
@@ -490,21 +515,39 @@ put_offset(struct store *store, MDB_txn *txn, int64_t offset)
     return put_meta(store, txn, "offset", (struct slice){text, (size_t)len});
 }
 
+/* From `*node` on; the last of them tells how far the store is. */
 static int
-write_batch(struct store *store, int64_t offset)
+write_some(struct store *store, const struct node **node, int64_t offset)
 {
     MDB_txn *txn = NULL;
     int code = mdb_txn_begin(store->env, NULL, 0, &txn);
     if (code)
         return code;
-    for (const struct node *node = store->head.next[0]; node && code == 0;
-         node = node->next[0])
-        code = write_node(store, txn, node);
-    if (code == 0)
+    for (int n = 0; *node && n < WRITE_AT_ONCE && code == 0; n++) {
+        code = write_node(store, txn, *node);
+        *node = (*node)->next[0];
+    }
+    if (code == 0 && !*node)
         code = put_offset(store, txn, offset);
     if (code == 0)
         return mdb_txn_commit(txn);
     mdb_txn_abort(txn);
+    return code;
+}
+
+/*
+ * In steps, for LMDB never gives back the memory of the pages that one transaction
+ * touched. Between them the store is ahead of its offset, and what it is ahead by is
+ * what the changelog would bring again.
+ */
+static int
+write_batch(struct store *store, int64_t offset)
+{
+    const struct node *node = store->head.next[0];
+    int code;
+    do
+        code = write_some(store, &node, offset);
+    while (code == 0 && node);
     return code;
 }
 
@@ -584,6 +627,49 @@ store_clear(struct store *store, struct err *err)
 /* --- life ----------------------------------------------------------------------------
  */
 
+/*
+ * Commits don't wait for the disk: the changelog is the truth, and what a process wrote
+ * outlives it in the system's cache. Only a machine that dies takes pages along, in any
+ * order; so a store whose last writer ran under another boot and did not close it is no
+ * copy to trust.
+ */
+static bool
+read_line(const char *path, char ret[MARK_BYTES])
+{
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(ret, MARK_BYTES, file);
+    if (file)
+        fclose(file);
+    if (!read)
+        ret[0] = '\0';
+    ret[strcspn(ret, "\n")] = '\0';
+    return read;
+}
+
+/* In place before, or after, what it speaks of. */
+static int
+write_mark(const struct store *store, const char *text)
+{
+    int fd = open(store->mark_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
+    if (fd < 0)
+        return errno;
+    size_t len = strlen(text);
+    int code = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 ? 0 : errno;
+    close(fd);
+    return code;
+}
+
+static bool
+was_left_open(const struct store *store)
+{
+    char mark[MARK_BYTES] = "";
+    struct stat file;
+    if (!store->boot[0] || stat(store->file, &file))
+        return false;
+    read_line(store->mark_file, mark);
+    return strcmp(mark, mark_synced) != 0 && strcmp(mark, store->boot) != 0;
+}
+
 /* A file that was cut would end in a bus error when it is read. */
 static int
 check_size(struct store *store)
@@ -652,12 +738,14 @@ close_env(struct store *store)
         mdb_txn_abort(store->reader);
     store->reader = NULL;
     store->reading = false;
+    if (store->env && store->opened && store->boot[0] && mdb_env_sync(store->env, 1) == 0)
+        write_mark(store, mark_synced);
     if (store->env)
         mdb_env_close(store->env);
     store->env = NULL;
+    store->opened = false;
 }
 
-/* The last commit may be lost when the machine dies: the changelog has it. */
 static int
 open_env(struct store *store)
 {
@@ -672,13 +760,19 @@ open_env(struct store *store)
     if (code == 0)
         code = mdb_env_set_mapsize(store->env, first);
     if (code == 0)
-        code = mdb_env_open(store->env, store->folder, MDB_NOTLS | MDB_NOMETASYNC,
+        code = mdb_env_open(store->env, store->folder,
+                            MDB_NOTLS | (store->boot[0] ? MDB_NOSYNC : MDB_NOMETASYNC),
                             FILE_MODE);
     if (code == 0)
         code = check_size(store);
     if (code == 0) /* a killed process would keep old pages from being used again */
         code = mdb_reader_check(store->env, NULL);
-    return code ? code : open_tables(store);
+    if (code == 0 && store->boot[0])
+        code = write_mark(store, store->boot);
+    if (code == 0)
+        code = open_tables(store);
+    store->opened = code == 0;
+    return code;
 }
 
 static bool
@@ -691,10 +785,13 @@ is_beyond_use(int code)
 static int
 open_or_make(struct store *store)
 {
-    int code = open_env(store);
-    if (!is_beyond_use(code))
+    bool left_open = was_left_open(store);
+    int code = left_open ? 0 : open_env(store);
+    if (!left_open && !is_beyond_use(code))
         return code;
-    snprintf(store->discarded, sizeof store->discarded, "%s", mdb_strerror(code));
+    snprintf(store->discarded, sizeof store->discarded, "%s",
+             left_open ? "the machine went down while it was in use"
+                       : mdb_strerror(code));
     close_env(store);
     if (unlink(store->file))
         return errno;
@@ -737,7 +834,10 @@ store_open(const char *folder,
     batch_new(store);
     if (asprintf(&store->file, "%s/data.mdb", folder) < 0)
         store->file = NULL;
-    if (!store->folder || !store->file) {
+    if (asprintf(&store->mark_file, "%s/written", folder) < 0)
+        store->mark_file = NULL;
+    read_line(boot_id_file, store->boot);
+    if (!store->folder || !store->file || !store->mark_file) {
         store_close(store);
         return err_no_memory(err, "a store");
     }
@@ -762,6 +862,7 @@ store_close(struct store *store)
     arena_done(&store->arena);
     free(store->folder);
     free(store->file);
+    free(store->mark_file);
     free(store);
 }
 

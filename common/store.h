@@ -84,6 +84,8 @@ enum err_kind store_keep(struct store *store, struct err *err);
 void store_drop(struct store *store);
 /* The batch has grown so large that it should be committed. */
 bool store_full(const struct store *store);
+/* Memory that the changes of the batch take. */
+size_t store_batch_bytes(const struct store *store);
 /* Whether anything was kept. */
 bool store_changed(const struct store *store);
 

@@ -2,6 +2,7 @@
 /* The main program of every worker. */
 #include "worker.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,9 @@ enum {
     NAME_BYTES = 128,
     MAX_TOPICS = 32,
     TRANSACTION_MARGIN_MS = 10000,
+    ALLOCATOR_POOLS = 2,
+    ALLOCATOR_KEEP_BYTES = 1 << 20,
+    ALLOCATOR_LARGE_BYTES = 256 * 1024,
 };
 
 static struct questions {
@@ -58,6 +62,7 @@ struct process {
     struct dead_letter_source dead;
     const char *topics[MAX_TOPICS + 1]; /* that it writes, heddle.dead included */
     struct kafka_settings kafka;
+    struct memory_plan memory;
     struct registry *registry; /* NULL: none is set */
     struct schema_source schemas;
     struct instance *instance;
@@ -173,6 +178,38 @@ answer_alive(void *state)
     return runner_alive(process->runner);
 }
 
+/* The allocator's own pools are few, and what was large goes back to the system. */
+static void
+bound_allocator(void)
+{
+    mallopt(M_ARENA_MAX, ALLOCATOR_POOLS);
+    mallopt(M_TRIM_THRESHOLD, ALLOCATOR_KEEP_BYTES);
+    mallopt(M_MMAP_THRESHOLD, ALLOCATOR_LARGE_BYTES);
+}
+
+static enum err_kind
+share_memory(struct process *process, struct err *err)
+{
+    const struct fleet_settings *fleet = &process->call->fleet;
+    const struct memory_wish wish = {
+        .limit = fleet->memory,
+        .batch_bytes = process->memory.batch_bytes,
+        .batch_records = fleet->batch_records,
+        .fetched_records = kafka_prefetched_records(),
+    };
+    if (wish.limit && wish.limit < MEMORY_MIN_BYTES)
+        return err_fatal(err, EXIT_CONFIG, "memory_too_small",
+                         "memory is %lld bytes; a worker wants 128MiB at least, or 0 for "
+                         "no limit",
+                         (long long)wish.limit);
+    process->memory =
+        memory_plan_make(&wish, process->kafka.properties, process->kafka.n_properties);
+    process->kafka.memory = &process->memory;
+    if (wish.limit)
+        bound_allocator();
+    return ERR_OK;
+}
+
 static enum err_kind
 check_settings(struct process *process, struct err *err)
 {
@@ -182,9 +219,10 @@ check_settings(struct process *process, struct err *err)
         process->topics[n] = process->worker->outputs[n];
     process->kafka = fleet_kafka_settings(fleet, process->call->options, NULL);
     process->kafka.topics = process->topics;
-    if (fleet_check_brokers(&process->kafka, err))
+    if (fleet_check_brokers(&process->kafka, err) ||
+        kafka_check_properties(&process->kafka, err))
         return err->kind;
-    return kafka_check_properties(&process->kafka, err);
+    return share_memory(process, err);
 }
 
 static const struct delivery_ops *
@@ -219,6 +257,7 @@ open_states(struct process *process, struct err *err)
         .kafka = &process->kafka,
         .folder = process->store_dir,
         .max_bytes = fleet->store_max,
+        .batch_bytes = process->memory.state_bytes,
     };
     process->states = states_new(&settings, err);
     process->context.states = process->states;
@@ -283,6 +322,22 @@ open_admin(struct process *process, struct err *err)
 }
 
 static void
+say_memory(const struct memory_plan *plan)
+{
+    bool over = plan->limit && plan->worst > plan->limit;
+    log_event(over ? LOG_WARNING : LOG_INFO,
+              over ? "memory: what is set asks for more than the limit"
+                   : "memory: what queues, batches and state take at worst",
+              LOG_FIELDS(LOG_INTEGER("limit", plan->limit),
+                         LOG_INTEGER("worst", plan->worst),
+                         LOG_INTEGER("fetched", plan->fetched_bytes),
+                         LOG_INTEGER("fetch", plan->fetch_bytes),
+                         LOG_INTEGER("sent", plan->sent_bytes),
+                         LOG_INTEGER("batch", plan->batch_bytes),
+                         LOG_INTEGER("state", plan->state_bytes)));
+}
+
+static void
 say_start(const struct process *process)
 {
     const struct delivery_ops *delivery = delivery_of(&process->call->fleet);
@@ -326,6 +381,7 @@ run(struct process *process, struct err *err)
     watchdog_start(process->call->fleet.drain_timeout_ms, err);
     if (!err->kind && !open_all(process, err)) {
         say_start(process);
+        say_memory(&process->memory);
         runner_run(process->runner, err);
     }
     if (err->kind)

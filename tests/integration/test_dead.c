@@ -49,7 +49,7 @@ settings(void)
         {"compression.codec", "none", ORIGIN_FLAG, "test"},
         {"linger.ms", "0", ORIGIN_FLAG, "test"},
     };
-    return (struct kafka_settings){broker.bootstrap, properties, 2, "test", NULL};
+    return (struct kafka_settings){broker.bootstrap, properties, 2, "test", NULL, NULL};
 }
 
 /* --- what is in the topics ---------------------------------------------------------- */

@@ -47,7 +47,7 @@ kafka(void)
     static const struct option_property fast[] = {
         {"fetch.wait.max.ms", "20", ORIGIN_FLAG, "test"},
     };
-    return (struct kafka_settings){broker.bootstrap, fast, 1, "test", NULL};
+    return (struct kafka_settings){broker.bootstrap, fast, 1, "test", NULL, NULL};
 }
 
 static void

@@ -34,7 +34,7 @@ settings(void)
         {"compression.codec", "none", ORIGIN_FLAG, "test"},
         {"fetch.wait.max.ms", "20", ORIGIN_FLAG, "test"},
     };
-    return (struct kafka_settings){broker.bootstrap, properties, 2, "test", NULL};
+    return (struct kafka_settings){broker.bootstrap, properties, 2, "test", NULL, NULL};
 }
 
 struct reports {
@@ -196,9 +196,9 @@ suggests_the_property_that_was_meant(void **state)
     const struct option_property owned[] = {
         {"enable.auto.commit", "true", ORIGIN_FLAG, "-X"}};
     const struct option_property bad[] = {{"linger.ms", "soon", ORIGIN_FLAG, "-X"}};
-    struct kafka_settings first = {"x:1", wrong, 1, "t", NULL};
-    struct kafka_settings second = {"x:1", owned, 1, "t", NULL};
-    struct kafka_settings third = {"x:1", bad, 1, "t", NULL};
+    struct kafka_settings first = {"x:1", wrong, 1, "t", NULL, NULL};
+    struct kafka_settings second = {"x:1", owned, 1, "t", NULL, NULL};
+    struct kafka_settings third = {"x:1", bad, 1, "t", NULL, NULL};
     struct err err;
 
     assert_int_equal(kafka_check_properties(&first, &err), ERR_FATAL);

@@ -68,7 +68,7 @@ to_broker(void)
         {"compression.codec", "none", ORIGIN_FLAG, "test"},
         {"fetch.wait.max.ms", "20", ORIGIN_FLAG, "test"},
     };
-    return (struct kafka_settings){broker.bootstrap, properties, 2, "test", NULL};
+    return (struct kafka_settings){broker.bootstrap, properties, 2, "test", NULL, NULL};
 }
 
 /* --- sending

@@ -44,7 +44,7 @@ send_value(const char *topic, const char *key, struct slice value)
         {"compression.codec", "none", ORIGIN_FLAG, "test"},
         {"linger.ms", "0", ORIGIN_FLAG, "test"},
     };
-    struct kafka_settings to = {broker.bootstrap, properties, 2, "test", NULL};
+    struct kafka_settings to = {broker.bootstrap, properties, 2, "test", NULL, NULL};
     CLEANUP(producer_freep)
     struct producer *producer = producer_new(&to, NULL, NULL, &err);
     assert_non_null(producer);

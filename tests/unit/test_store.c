@@ -398,6 +398,41 @@ throws_away_a_file_that_was_cut(void **state)
     assert_starts_again(&dir);
 }
 
+/* The mark beside the file says under which boot of the machine it was written. */
+static void
+throws_away_a_store_that_was_open_when_the_machine_went_down(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    make_one(&dir);
+    assert_true(temp_write(&dir, "written", "00000000-an-earlier-boot", 0));
+
+    assert_starts_again(&dir);
+}
+
+static void
+keeps_a_store_whose_process_died(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct store *store = open_at(dir.path);
+        put(store, "g#1", "kept");
+        commit(store, 9);
+        _exit(0); /* nothing is closed */
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+
+    assert_null(store_discarded(store));
+    assert_int_equal(store_offset(store), 9);
+    assert_value(store, "g#1", "kept");
+}
+
 /* The format is text in the file; the same file with another one is another version. */
 static void
 throws_away_a_store_of_another_version(void **state)
@@ -501,6 +536,8 @@ main(void)
         cmocka_unit_test(survives_a_kill_without_the_open_batch),
         cmocka_unit_test(throws_away_a_file_that_is_no_store),
         cmocka_unit_test(throws_away_a_file_that_was_cut),
+        cmocka_unit_test(throws_away_a_store_that_was_open_when_the_machine_went_down),
+        cmocka_unit_test(keeps_a_store_whose_process_died),
         cmocka_unit_test(throws_away_a_store_of_another_version),
         cmocka_unit_test(says_that_the_file_may_not_grow),
         cmocka_unit_test(grows_the_file_up_to_its_ceiling),

@@ -142,6 +142,7 @@ static double
 run_verdicts(const struct splits *splits, const struct gate_config *config)
 {
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct err err = {0};
     double begin = seconds_now();
     double elapsed = 0;
     size_t done = 0;
@@ -151,7 +152,7 @@ run_verdicts(const struct splits *splits, const struct gate_config *config)
             struct gate_answer answer;
             arena_reset(&arena);
             if (gate_decide(&splits->requests[i], &splits->items[i], config, &arena,
-                            &answer, NULL))
+                            &answer, &err))
                 return 0;
             accepted += answer.accepted;
         }
@@ -261,11 +262,12 @@ run_table(const struct split_chunk *chunk)
 {
     static struct categories categories;
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    struct err err = {0};
     struct table_limits limits = {0, 5};
     struct kernel_table table;
     double begin = seconds_now();
     categories_init(&categories);
-    if (table_build(chunk, &categories, &limits, &arena, &table, NULL) ||
+    if (table_build(chunk, &categories, &limits, &arena, &table, &err) ||
         table.hot_kernels.n != KERNELS)
         return -1;
     return 1000 * (seconds_now() - begin);

@@ -59,7 +59,7 @@ struct storage {
     struct split_chunk chunks[MAX_CHUNKS];
     struct kernel_row rows[MAX_CHUNKS][MAX_KERNELS];
     struct launch_group launches[MAX_CHUNKS][MAX_KERNELS];
-    char names[MAX_CHUNKS][16];
+    char names[MAX_CHUNKS][32];
     int64_t span[2];
 };
 

@@ -3,6 +3,7 @@
 #include "external.h"
 
 #include "amount.h"
+#include "json_out.h"
 
 enum type { TYPE_STRING, TYPE_NUMBER, TYPE_LIST, TYPE_BOOLEAN };
 
@@ -472,7 +473,7 @@ write_extra(struct buf *out, const struct external_extra *extra, size_t n)
             buf_add_str(out, ", ");
         json_write_string(out, extra[i].name);
         buf_add_str(out, ": ");
-        json_write(out, extra[i].value);
+        json_out_value(out, extra[i].value);
     }
     buf_add_byte(out, '}');
 }
@@ -489,9 +490,9 @@ write_value(struct buf *out,
     else if (known[field].type == TYPE_BOOLEAN)
         buf_add_str(out, value->flag ? "true" : "false");
     else if (json_kind(value->value) == JSON_STRING)
-        buf_addf(out, "%.17g", value->number);
+        json_out_number(out, value->number);
     else
-        json_write(out, value->value);
+        json_out_value(out, value->value);
 }
 
 static void

@@ -90,3 +90,35 @@ json_out_texts(struct buf *out, const char *name, const struct slice *texts, siz
     }
     buf_add_byte(out, ']');
 }
+
+/* NOLINTNEXTLINE(misc-no-recursion): the caller has bounded the depth */
+static void
+write_container(struct buf *out, struct json_value value)
+{
+    bool members = json_kind(value) == JSON_OBJECT;
+    struct json_iter iter = json_iter(value);
+    struct slice key;
+    struct json_value item;
+    bool first = true;
+    buf_add_byte(out, members ? '{' : '[');
+    while (json_next(&iter, &key, &item)) {
+        buf_add_str(out, first ? "" : ", ");
+        first = false;
+        if (members) {
+            json_write_string(out, key);
+            buf_add_str(out, ": ");
+        }
+        json_out_value(out, item);
+    }
+    buf_add_byte(out, members ? '}' : ']');
+}
+
+void
+json_out_value(struct buf *out, struct json_value value)
+{
+    enum json_kind kind = json_kind(value);
+    if (kind == JSON_OBJECT || kind == JSON_ARRAY)
+        write_container(out, value);
+    else
+        json_write(out, value);
+}

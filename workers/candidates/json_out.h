@@ -4,6 +4,7 @@
 
 #include "amount.h"
 #include "buf.h"
+#include "json.h"
 
 #include <stdint.h>
 
@@ -18,6 +19,9 @@ void json_out_bool(struct buf *out, const char *name, bool flag);
 void json_out_count(struct buf *out, const char *name, int64_t count);
 /* Nanoseconds as microseconds with three decimals. */
 void json_out_us(struct buf *out, const char *name, int64_t ns);
+/* A value as it came: members in their order, numbers in their text. The caller has held
+ * its depth against a limit. */
+void json_out_value(struct buf *out, struct json_value value);
 /* An array of texts. */
 void
 json_out_texts(struct buf *out, const char *name, const struct slice *texts, size_t n);

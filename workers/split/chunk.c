@@ -318,8 +318,8 @@ sum_launches(struct maker *maker, struct err *err)
     CLEANUP(launches_done) struct launches launches = {0};
     const struct chunk_input *input = maker->input;
     struct chunk *chunk = maker->chunk;
-    if (launches_make(&launches, maker->view, input->symbols, input->texts, maker->gpu,
-                      maker->n_gpu, err))
+    const struct gpu_list gpu = {input->events, maker->gpu, NULL, maker->n_gpu};
+    if (launches_make(&launches, maker->view, input->symbols, input->texts, &gpu, err))
         return err->kind;
     CLEANUP(launch_sums_done)
     struct launch_sums sums = {

@@ -92,9 +92,11 @@ measure(struct split *split, struct err *err)
     answer->n_gpu_events = events_gpu_count(answer->events);
     answer->gpu_busy_ns = events_gpu_busy_ns(answer->events);
     answer->stage = SPLIT_READ;
-    if (events_cpu_count(answer->events) > CALLS_MAX_EVENTS) {
-        refuse(split, "trace_too_large", "more than 4294967294 CPU events");
+    if (events_cpu_count(answer->events) > CALLS_MAX_EVENTS ||
+        answer->n_gpu_events > CALLS_MAX_EVENTS) {
+        refuse(split, "trace_too_large", "more than 4294967294 CPU or GPU events");
         answer->refusal.reading.limit = "max_bytes";
+        answer->refusal.reading.option = "max_bytes";
         return ERR_OK;
     }
     if (answer->gpu_busy_ns <= 0) {

@@ -225,7 +225,7 @@ is_bare(const struct maker *maker, uint32_t number)
 /* GPU events of bare rows that are not in the chunk, in trace order. */
 static enum err_kind
 list_elsewhere(struct maker *maker,
-               struct event **ret_gpu,
+               uint32_t **ret_positions,
                size_t *ret_n,
                struct err *err)
 {
@@ -247,45 +247,47 @@ list_elsewhere(struct maker *maker,
             continue;
         if (*ret_n == cap) {
             cap = cap ? cap * 2 : 256;
-            struct event *more = reallocarray(*ret_gpu, cap, sizeof *more);
+            uint32_t *more = reallocarray(*ret_positions, cap, sizeof *more);
             if (!more)
                 return no_memory(err);
-            *ret_gpu = more;
+            *ret_positions = more;
         }
-        (*ret_gpu)[(*ret_n)++] = kernel;
+        (*ret_positions)[(*ret_n)++] = (uint32_t)i;
     }
     return ERR_OK;
 }
 
 static void
-free_events(struct event **events)
+free_positions(uint32_t **positions)
 {
-    free(*events);
+    free(*positions);
 }
 
 static enum err_kind
 find_elsewhere(struct maker *maker, struct err *err)
 {
-    CLEANUP(free_events) struct event *gpu = NULL;
+    CLEANUP(free_positions) uint32_t *positions = NULL;
     CLEANUP(launches_done) struct launches launches = {0};
     size_t n = 0;
-    if (list_elsewhere(maker, &gpu, &n, err))
+    if (list_elsewhere(maker, &positions, &n, err))
         return err->kind;
     if (n == 0)
         return ERR_OK;
     struct cpu_view view = cpu_view_all(events_of(maker));
-    if (launches_make(&launches, view, maker->input->symbols, maker->input->texts, gpu, n,
+    const struct gpu_list gpu = {events_of(maker), NULL, positions, n};
+    if (launches_make(&launches, view, maker->input->symbols, maker->input->texts, &gpu,
                       err))
         return err->kind;
     for (size_t i = 0; i < n; i++) {
         struct launch_group group;
-        if (launches_group(&launches, gpu[i], &group, err))
+        struct event kernel = gpu_list_at(&gpu, i);
+        if (launches_group(&launches, kernel, &group, err))
             return err->kind;
         if (group.dims_from != DIMS_OP)
             continue;
         group.op = 0; /* shapes are told apart, ops are not */
-        uint32_t row = idmap_find(&maker->by_name, gpu[i].name + 1)->value;
-        if (tallies_add(&maker->shapes, row, &group, sizeof group, gpu[i].dur_ns, err))
+        uint32_t row = idmap_find(&maker->by_name, kernel.name + 1)->value;
+        if (tallies_add(&maker->shapes, row, &group, sizeof group, kernel.dur_ns, err))
             return err->kind;
     }
     return ERR_OK;

@@ -273,12 +273,13 @@ answer_call(struct walk *walk, uint32_t position, struct err *err)
 
 /* Threads that hold calls, and the External ids that ops are asked for. */
 static enum err_kind
-find_threads(struct walk *walk, const struct event *gpu, size_t n, struct err *err)
+find_threads(struct walk *walk, const struct gpu_list *gpu, struct err *err)
 {
     struct launches *launches = walk->launches;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t call = call_of(launches, gpu[i]);
-        event_id ids[2] = {gpu[i].external_id, 0};
+    for (size_t i = 0; i < gpu->n; i++) {
+        struct event kernel = gpu_list_at(gpu, i);
+        uint32_t call = call_of(launches, kernel);
+        event_id ids[2] = {kernel.external_id, 0};
         if (call) {
             struct event event = at(launches, call);
             ids[1] = event.external_id;
@@ -309,10 +310,10 @@ find_by_external(struct launches *launches)
 }
 
 static enum err_kind
-find_inner(struct launches *launches, const struct event *gpu, size_t n, struct err *err)
+find_inner(struct launches *launches, const struct gpu_list *gpu, struct err *err)
 {
     CLEANUP(walk_done) struct walk walk = {.launches = launches};
-    if (find_threads(&walk, gpu, n, err))
+    if (find_threads(&walk, gpu, err))
         return err->kind;
     find_by_external(launches);
     return walk_run(&walk, push_ops_and_frames, answer_call, err);
@@ -349,11 +350,12 @@ answer_op(struct walk *walk, uint32_t position, struct err *err)
 }
 
 static enum err_kind
-find_outer(struct launches *launches, const struct event *gpu, size_t n, struct err *err)
+find_outer(struct launches *launches, const struct gpu_list *gpu, struct err *err)
 {
     CLEANUP(walk_done) struct walk walk = {.launches = launches};
-    for (size_t i = 0; i < n; i++) {
-        uint32_t op = launcher_of(launches, gpu[i], call_of(launches, gpu[i]));
+    for (size_t i = 0; i < gpu->n; i++) {
+        struct event kernel = gpu_list_at(gpu, i);
+        uint32_t op = launcher_of(launches, kernel, call_of(launches, kernel));
         if (!op || has_dims(launches, at(launches, op)))
             continue;
         if (!idmap_add(&launches->outer, op, err) ||
@@ -372,16 +374,15 @@ launches_make(struct launches *launches,
               struct cpu_view view,
               struct symbols *symbols,
               struct launch_texts *texts,
-              const struct event *gpu,
-              size_t n,
+              const struct gpu_list *gpu,
               struct err *err)
 {
     *launches = (struct launches){.view = view, .symbols = symbols, .texts = texts};
-    for (size_t i = 0; i < n; i++)
-        if (calls_want(&launches->calls, gpu[i].correlation, err))
+    for (size_t i = 0; i < gpu->n; i++)
+        if (calls_want(&launches->calls, gpu_list_at(gpu, i).correlation, err))
             return err->kind;
     calls_find(&launches->calls, &launches->view);
-    if (find_inner(launches, gpu, n, err) || find_outer(launches, gpu, n, err))
+    if (find_inner(launches, gpu, err) || find_outer(launches, gpu, err))
         return err->kind;
     return events_check(view.events, err);
 }

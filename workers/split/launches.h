@@ -45,6 +45,20 @@ enum err_kind launch_texts_compact(struct launch_texts *texts,
                                    uint32_t *ret_compact,
                                    struct err *err);
 
+/* GPU events: a list of them, or positions in events_gpu() where they are many. */
+struct gpu_list {
+    const struct events *events;
+    const struct event *items; /* NULL: by position */
+    const uint32_t *positions;
+    size_t n;
+};
+
+static inline struct event
+gpu_list_at(const struct gpu_list *list, size_t i)
+{
+    return list->items ? list->items[i] : events_gpu(list->events, list->positions[i]);
+}
+
 /* How the GPU events of a set are linked to the CPU events of a view. */
 struct launches {
     struct cpu_view view;
@@ -63,8 +77,7 @@ enum err_kind launches_make(struct launches *launches,
                             struct cpu_view view,
                             struct symbols *symbols,
                             struct launch_texts *texts,
-                            const struct event *gpu,
-                            size_t n,
+                            const struct gpu_list *gpu,
                             struct err *err);
 void launches_done(struct launches *launches);
 

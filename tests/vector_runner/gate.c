@@ -63,7 +63,7 @@ check_remediation(struct json_value vector,
                 text = answer->notes.items[i].fields[k].text;
     while (json_kind(mentions) == JSON_ARRAY && json_next(&iter, &key, &mention)) {
         struct slice part = json_string(mention);
-        if (!memmem(text.data, text.len, part.data, part.len))
+        if (!part.data || !memmem(text.data, text.len, part.data, part.len))
             return err_set(err, ERR_RECORD, "vector_failed",
                            "remediation '%.*s' does not name %.*s", SLICE_ARG(text),
                            SLICE_ARG(part));

@@ -66,7 +66,10 @@ normalize(struct slice name, char text[TEXT_BYTES])
             continue;
         if (is_upper(c) && i && is_lower_or_digit(name.data[i - 1]))
             text[n++] = '_';
-        text[n++] = plain ? lower(c) : '_';
+        text[n] = '_';
+        if (plain)
+            text[n] = lower(c);
+        n++;
         gap = !plain;
     }
     return (struct slice){text, n};

@@ -115,11 +115,18 @@ add_part(char *to, size_t n, struct slice part)
     if (part.len >= ANONYMOUS && memcmp(part.data, anonymous, ANONYMOUS) == 0)
         part = SLICE("(anonymous namespace)");
     if (n) {
-        memcpy(to + n, "::", 2);
-        n += 2;
+        to[n++] = ':';
+        to[n++] = ':';
     }
     memcpy(to + n, part.data, part.len);
     return n + part.len;
+}
+
+/* Of a member function, between N and its name. */
+static bool
+is_qualifier(char c)
+{
+    return c == 'r' || c == 'V' || c == 'K' || c == 'R' || c == 'O';
 }
 
 struct slice
@@ -135,7 +142,7 @@ opname_demangle(struct slice name, struct arena *arena)
         return SLICE("");
     bool nested = at < name.len && name.data[at] == 'N';
     at += nested;
-    while (nested && at < name.len && memchr("rVKRO", name.data[at], 5))
+    while (nested && at < name.len && is_qualifier(name.data[at]))
         at++;
     while (at < name.len && isdigit((unsigned char)name.data[at])) {
         struct slice part;

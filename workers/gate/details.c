@@ -54,7 +54,9 @@ struct csv {
 static char
 byte_at(const struct csv *csv, size_t at)
 {
-    return at < csv->rest.len ? csv->rest.data[at] : '\n';
+    if (at >= csv->rest.len)
+        return '\n';
+    return csv->rest.data[at];
 }
 
 /* Steps over what ends a cell at `at`. */

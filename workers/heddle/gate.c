@@ -244,7 +244,9 @@ first_byte(const struct buf *bytes)
     if (text.len >= 3 && memcmp(text.data, "\xEF\xBB\xBF", 3) == 0)
         text = (struct slice){text.data + 3, text.len - 3};
     text = amount_trim(text);
-    return text.len ? text.data[0] : '\0';
+    if (text.len == 0)
+        return '\0';
+    return text.data[0];
 }
 
 /* True: the answer was printed already. */

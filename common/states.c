@@ -274,6 +274,7 @@ states_changed(const struct states *states)
 struct producing {
     const char *topic;
     int32_t partition;
+    int64_t now_ms;
     states_send_fn *send;
     void *state;
 };
@@ -286,7 +287,7 @@ produce_change(void *state, struct slice key, struct slice value, struct err *er
         .topic = producing->topic,
         .key = key,
         .value = value,
-        .timestamp_ms = clock_now_ms(),
+        .timestamp_ms = producing->now_ms,
         .placed = true,
         .partition = producing->partition,
     };
@@ -298,7 +299,7 @@ states_produce(struct states *states, states_send_fn *send, void *state, struct 
 {
     for (size_t i = 0; i < states->n_parts; i++) {
         struct producing producing = {kind_of(states)->topic, states->parts[i].partition,
-                                      send, state};
+                                      clock_now_ms(), send, state};
         if (store_changes(states->parts[i].store, produce_change, &producing, err))
             return err->kind;
     }

@@ -4,7 +4,7 @@
  * mapped stores are the system's cache and are shown apart) stays below the setting
  * `memory`, and it works at more than half the rate of a worker without a limit.
  *
- *   TEST_BACKLOG_MIB   size of the backlog, 300 by default; 1000 in `make test-long`
+ *   TEST_BACKLOG_MIB   size of the backlog, 300 by default; 1000 and 5000 for long runs
  *   TEST_MEMORY_MIB    the limit, 256 by default
  */
 #include <signal.h>

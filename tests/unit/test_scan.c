@@ -597,10 +597,31 @@ prints_values_compactly_as_the_model_does(void **state)
                         "{\"k\":[]}]");
 }
 
+static void
+prints_the_last_of_equal_keys_where_the_first_stood(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"{\"a\":1,\"b\":2,\"a\":3}", "{\"a\":3,\"b\":2}"},
+        {"[{\"a\":[1,{\"x\":1}],\"a\":{\"y\":1,\"y\":[2,3]}}]",
+         "[{\"a\":{\"y\":[2,3]}}]"},
+        {"{\"a,}\":1,\"\\u0061,}\":\"}\\\"{\",\"c\":{}}",
+         "{\"a,}\":\"}\\\"{\",\"c\":{}}"},
+        {"{\"a\":1,\"b\":2}", "{\"a\":1,\"b\":2}"},
+        {"{}", "{}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CLEANUP(buf_done) struct buf out = BUF_INIT;
+        scan_add_compact(&out, slice_of(rows[i][0]));
+        assert_string_equal(buf_text(&out), rows[i][1]);
+    }
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints_the_last_of_equal_keys_where_the_first_stood),
         cmocka_unit_test(reads_every_event_of_a_large_trace),
         cmocka_unit_test(loses_one_event_to_an_odd_raw_quote),
         cmocka_unit_test(loses_one_event_to_two_raw_quotes),

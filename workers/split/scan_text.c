@@ -3,6 +3,9 @@
 #include "scan_decode.h"
 #include "scan_value.h"
 
+#include "arena.h"
+#include "cleanup.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -312,11 +315,155 @@ add_compact_number(struct buf *out, struct scan_value value)
     }
 }
 
+/* --- objects with a key twice ------------------------------------------------------- */
+
+/* A member of an object that was printed compactly; offsets into the printed text. */
+struct member {
+    size_t at;      /* of the key's quote */
+    size_t key_len; /* quotes included */
+    size_t len;     /* key, colon and value */
+    size_t last;    /* position of the last member of this key */
+    bool repeats;   /* an earlier one has the key */
+};
+
+static size_t
+behind_string(const char *text, size_t at)
+{
+    for (at++; text[at] != '"'; at++)
+        at += text[at] == '\\';
+    return at + 1;
+}
+
+/* Where the member that begins at `at` ends: its comma, or `end`. */
+static size_t
+behind_member(const char *text, size_t at, size_t end)
+{
+    size_t depth = 0;
+    while (at < end && (depth > 0 || text[at] != ',')) {
+        if (text[at] == '"') {
+            at = behind_string(text, at);
+            continue;
+        }
+        depth += text[at] == '{' || text[at] == '[';
+        depth -= text[at] == '}' || text[at] == ']';
+        at++;
+    }
+    return at;
+}
+
+/* The members of the object whose brace is at `start`, in order; `ret` may be NULL to
+ * count. */
+static size_t
+list_members(const struct buf *out, size_t start, struct member *ret)
+{
+    size_t n = 0;
+    for (size_t at = start + 1; at < out->len; n++) {
+        size_t end = behind_member(out->data, at, out->len);
+        if (ret)
+            ret[n] = (struct member){.at = at,
+                                     .key_len = behind_string(out->data, at) - at,
+                                     .len = end - at,
+                                     .last = n};
+        at = end + 1;
+    }
+    return n;
+}
+
+/* Keys in order, and equal ones as they came. */
+static int
+compare_members(const void *a, const void *b, void *text)
+{
+    const struct member *const *x = a;
+    const struct member *const *y = b;
+    int d = slice_compare((struct slice){(const char *)text + (*x)->at, (*x)->key_len},
+                          (struct slice){(const char *)text + (*y)->at, (*y)->key_len});
+    return d ? d : ((*x)->at > (*y)->at) - ((*x)->at < (*y)->at);
+}
+
+/* Finds the keys that come again; false when there are none. */
+static bool
+mark_repeats(struct buf *out, struct member *members, struct member **sorted, size_t n)
+{
+    bool found = false;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = &members[i];
+    qsort_r(sorted, n, sizeof *sorted, compare_members, out->data);
+    for (size_t first = 0, i = 1; i < n; i++) {
+        struct slice a = {out->data + sorted[first]->at, sorted[first]->key_len};
+        struct slice b = {out->data + sorted[i]->at, sorted[i]->key_len};
+        if (!slice_equal(a, b)) {
+            first = i;
+            continue;
+        }
+        sorted[i]->repeats = found = true;
+        sorted[first]->last = (size_t)(sorted[i] - members);
+    }
+    return found;
+}
+
+/*
+ * The object from `start` on is printed but for its closing brace. Of a key that comes
+ * twice the last value stands, in the place of the first (2.2.6; as Python's dict).
+ */
+static void
+keep_last_members(struct buf *out, size_t start)
+{
+    size_t n = out->failed ? 0 : list_members(out, start, NULL);
+    if (n < 2)
+        return;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_done) struct buf kept;
+    struct member *members = arena_calloc(&arena, n, sizeof *members);
+    struct member **sorted = arena_calloc(&arena, n, sizeof *sorted);
+    if (!members || !sorted) {
+        out->failed = true;
+        return;
+    }
+    list_members(out, start, members);
+    if (!mark_repeats(out, members, sorted, n))
+        return;
+    buf_init(&kept, 0);
+    for (size_t i = 0; i < n; i++) {
+        const struct member *last = &members[members[i].last];
+        if (members[i].repeats)
+            continue;
+        if (kept.len > 0)
+            buf_add_byte(&kept, ',');
+        buf_add(&kept, out->data + last->at, last->len);
+    }
+    out->len = start + 1;
+    out->failed = out->failed || kept.failed;
+    buf_add_slice(out, buf_slice(&kept));
+}
+
+/* Where the innermost open object begins; open arrays count, too. */
+struct open_value {
+    size_t start;
+    bool object;
+};
+
+/* A brace or bracket: `open` holds a struct open_value for each that is open. */
+static void
+add_bracket(struct buf *out, struct buf *open, char bracket)
+{
+    struct open_value value = {out->len, bracket == '{'};
+    if (bracket == '{' || bracket == '[') {
+        buf_add(open, &value, sizeof value);
+    } else if (open->len >= sizeof value) {
+        open->len -= sizeof value;
+        memcpy(&value, open->data + open->len, sizeof value);
+        if (value.object)
+            keep_last_members(out, value.start);
+    }
+    buf_add_byte(out, bracket);
+}
+
 void
 scan_add_compact(struct buf *out, struct slice raw)
 {
     const char *at = raw.data;
     const char *end = at + raw.len;
+    CLEANUP(buf_done) struct buf open = BUF_INIT;
     while (at < end) {
         struct scan_value value;
         uint32_t repairs;
@@ -325,11 +472,15 @@ scan_add_compact(struct buf *out, struct slice raw)
             at = add_compact_string(out, at, end);
         } else if (scan_is_space(*at) || is_trailing_comma(at, end)) {
             at++;
-        } else if (!strchr(",:{}[]", *at) &&
+        } else if (strchr("{}[]", *at)) {
+            add_bracket(out, &open, *at++);
+        } else if (!strchr(",:", *at) &&
                    scan_value_read(rest, NULL, &value, &at, &repairs) == SCAN_READ) {
             add_compact_number(out, value);
         } else {
             buf_add_byte(out, *at++);
         }
     }
+    if (open.failed)
+        out->failed = true;
 }

@@ -412,7 +412,7 @@ keep_last_members(struct buf *out, size_t start)
     if (n < 2)
         return;
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
-    CLEANUP(buf_done) struct buf kept;
+    CLEANUP(buf_done) struct buf kept = BUF_INIT;
     struct member *members = arena_calloc(&arena, n, sizeof *members);
     struct member **sorted = arena_calloc(&arena, n, sizeof *sorted);
     if (!members || !sorted) {
@@ -422,7 +422,6 @@ keep_last_members(struct buf *out, size_t start)
     list_members(out, start, members);
     if (!mark_repeats(out, members, sorted, n))
         return;
-    buf_init(&kept, 0);
     for (size_t i = 0; i < n; i++) {
         const struct member *last = &members[members[i].last];
         if (members[i].repeats)

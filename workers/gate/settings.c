@@ -152,7 +152,8 @@ gate_settings_read(struct slice settings_sha256,
         return err->kind;
     gate_config_resolve(&settings, variable_of, NULL, ret_config, &ignored);
     if (ignored)
-        log_event(LOG_WARNING, "a variable is no number that counts; the default is taken",
+        log_event(LOG_WARNING,
+                  "a variable is no number that counts; the default is taken",
                   LOG_FIELDS(LOG_STR("variable", ignored)));
     return digest_config(settings_sha256, ret_config, ret_sha256, err);
 }

@@ -19,8 +19,6 @@ enum { PATH_BYTES = 256, TRACE_MAX_BYTES = 1 << 30 };
 
 const char *vector_generator;
 
-extern char **environ;
-
 static enum err_kind
 failed(const char *what, const char *why, struct err *err)
 {

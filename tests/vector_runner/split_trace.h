@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 /* The parameters of a case; what is left out has its default. */
-struct split_params split_params_of(struct json_value params);
+struct split_params split_params_of(struct json_value input);
 
 /* Appends the document of the trace `bytes` (as received). */
 enum err_kind split_trace_run(struct slice bytes,

@@ -14,7 +14,7 @@ struct split_progress {
 };
 
 void split_progress_start(struct split_progress *progress, int passes);
-/* A trace_progress_fn: `done` bytes of all passes, `size` of one. */
-void split_progress_show(void *progress, uint64_t done, uint64_t size);
+/* A trace_progress_fn of a split_progress: `done` bytes of all passes, `size` of one. */
+void split_progress_show(void *state, uint64_t done, uint64_t size);
 /* Takes the bar off the line. */
 void split_progress_clear(struct split_progress *progress);

@@ -11,6 +11,8 @@ remove_all(struct buf *text, const char *word)
 {
     size_t len = strlen(word);
     size_t kept = 0;
+    if (!text->data)
+        return;
     for (size_t i = 0; i < text->len;) {
         if (text->len - i >= len && memcmp(text->data + i, word, len) == 0) {
             i += len;

@@ -251,6 +251,8 @@ sum_phases(struct maker *maker)
     struct chunk_phases *phases = &maker->chunk->phases;
     int128 batches = 0;
     int128 requests = 0;
+    if (maker->n == 0)
+        return;
     for (size_t i = 0; i < maker->n; i++) {
         const struct step *step = step_at(maker, i);
         phases->n[step->phase]++;

@@ -12,7 +12,9 @@
 static void
 begin_value(struct buf *out)
 {
-    char last = out->len ? out->data[out->len - 1] : '{';
+    if (out->len == 0)
+        return;
+    char last = out->data[out->len - 1];
     if (last != '{' && last != '[' && last != ':')
         buf_add_byte(out, ',');
 }

@@ -67,7 +67,7 @@ pattern_add_normalised(struct buf *out, struct slice name)
         buf_add_str(out, "ModuleLaunchKernel");
         return;
     }
-    while (name.len > 0) {
+    while (name.data && name.len > 0) {
         size_t address = address_len(name);
         size_t line = line_len(name);
         size_t n = address ? address : line ? line : 1;

@@ -29,11 +29,11 @@ struct pattern {
 };
 
 /*
- * Searches `children` (in node order). Roots of a period are called `name`, or like
- * their own events when it is null. All that is found lies in `arena`.
+ * Searches `nodes` (children, in node order). Roots of a period are called `name`, or
+ * like their own events when it is null. All that is found lies in `arena`.
  */
 enum err_kind pattern_find(struct pattern_search *search,
-                           struct calltree_nodes children,
+                           struct calltree_nodes nodes,
                            struct slice name,
                            const char *tier,
                            struct arena *arena,

@@ -71,7 +71,7 @@ measure(const uint32_t *labels, size_t n, size_t length, struct period *ret_peri
     size_t best = 0;
     size_t start = 0;
     size_t run = 0;
-    if (length > n / MIN_REPEATS)
+    if (length == 0 || length > n / MIN_REPEATS)
         return false;
     for (size_t i = 0; i + length < n; i++) {
         run = labels[i] == labels[i + length] ? run + 1 : 0;
@@ -100,7 +100,8 @@ is_multiple(const struct period *kept, size_t n_kept, struct period period, size
 static uint64_t
 score(struct period period, size_t n)
 {
-    return (uint64_t)(((uint128)2000 * period.repeats * period.length + n) / (2 * n));
+    return (uint64_t)(((uint128)2000 * period.repeats * period.length + n) /
+                      ((uint128)2 * n));
 }
 
 enum err_kind

@@ -4,6 +4,7 @@
 
 #include "wide.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { NEAR_MANY = 10, NEAR_FEW = 5, MIN_MIDDLE = 8, STRIDES = 10 };
@@ -141,6 +142,7 @@ static struct mean
 mean_size(const struct batch_size *sizes, struct window window)
 {
     struct mean mean = {0, 0};
+    assert(sizes);
     for (size_t i = window.first; i < window.last; i++)
         if (sizes[i].is_known) {
             mean.sum += sizes[i].size;

@@ -47,7 +47,7 @@ bool step_name_is_near_miss(struct slice name);
 /* The numbers by the first row whose form matches; STEP_UNMATCHED has the default ones.
  */
 enum step_kind step_name_read(struct slice name, struct step_numbers *ret_numbers);
-enum step_phase step_phase_of(const struct step_numbers *numbers);
+enum step_phase step_phase_of(const struct step_numbers *step);
 
 /* Appends the name with every run of digits as one '#'. */
 void step_name_add_skeleton(struct buf *out, struct slice name);

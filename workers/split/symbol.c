@@ -9,7 +9,9 @@ enum { KNOWN = 128 };
 static char
 lower(char c)
 {
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    if (c < 'A' || c > 'Z')
+        return c;
+    return (char)(c - 'A' + 'a');
 }
 
 static bool
@@ -66,7 +68,9 @@ next_char(struct tokens *tokens)
     if (i == name.len)
         return 0;
     char c = name.data[i];
-    char before = i ? name.data[i - 1] : '_';
+    char before = '_';
+    if (i)
+        before = name.data[i - 1];
     bool is_small = (before >= 'a' && before <= 'z') || is_digit(before);
     if (is_small && c >= 'A' && c <= 'Z' && tokens->last != '_')
         return tokens->last = '_';

@@ -35,10 +35,10 @@ struct tallies {
 
 enum err_kind tallies_init(struct tallies *tallies, struct err *err);
 void tallies_done(struct tallies *tallies);
-/* Counts a call under `row` and the `len` bytes at `key`, at most TALLY_KEY_BYTES. */
+/* Counts a call under `row` and the `len` bytes at `bytes`, at most TALLY_KEY_BYTES. */
 enum err_kind tallies_add(struct tallies *tallies,
                           uint32_t row,
-                          const void *key,
+                          const void *bytes,
                           size_t len,
                           int64_t dur_ns,
                           struct err *err);

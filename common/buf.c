@@ -15,7 +15,10 @@ buf_init(struct buf *buf, size_t max)
 }
 
 void
-buf_init_lent(struct buf *buf, char *storage, size_t cap, size_t max)
+buf_init_lent(struct buf *buf,
+              char *storage, /* NOLINT(readability-non-const-parameter): data writes it */
+              size_t cap,
+              size_t max)
 {
     *buf = (struct buf){.data = storage, .cap = cap, .max = max, .lent = storage};
 }

@@ -231,7 +231,7 @@ fill_window(struct reader *reader, uint32_t off)
 
 /* To the first byte from `at` on that is not plain; the one behind the text is none. */
 static inline char *
-skip_plain(struct reader *reader, char *at)
+skip_plain(struct reader *reader, const char *at)
 {
     struct window *window = &reader->window;
     char *text = reader->doc->text;

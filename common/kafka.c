@@ -597,7 +597,7 @@ new_range_job(const struct kafka_client *client,
     if (!job)
         return NULL;
     *job = (struct range_job){client->rk, strdup(topic), n, timeout_ms, NULL, 0};
-    job->ranges = calloc((size_t)n, sizeof *job->ranges);
+    job->ranges = calloc(n > 0 ? (size_t)n : 1, sizeof *job->ranges);
     if (job->topic && job->ranges)
         return job;
     range_job_free(job);
@@ -775,8 +775,9 @@ read_lags(const struct kafka_client *client,
     int32_t n = 0;
     if (kafka_partition_count(client, settings, topic, timeout_ms, &n, err))
         return err->kind;
-    struct group_lag *lags = calloc((size_t)n, sizeof *lags);
-    struct partition_range *ranges = calloc((size_t)n, sizeof *ranges);
+    size_t room = n > 0 ? (size_t)n : 1;
+    struct group_lag *lags = calloc(room, sizeof *lags);
+    struct partition_range *ranges = calloc(room, sizeof *ranges);
     enum err_kind kind = ERR_OK;
     if (!lags || !ranges)
         kind = err_no_memory(err, "the lag of a group");

@@ -54,7 +54,7 @@ static struct memory_plan
 within(const struct memory_wish *wish)
 {
     int64_t percent = (wish->limit - BASE_BYTES) / 100;
-    int64_t records = most(16 * percent / (2 * RECORD_BYTES), 1000);
+    int64_t records = most(16 * percent / (INT64_C(2) * RECORD_BYTES), 1000);
     return (struct memory_plan){
         .limit = wish->limit,
         .fetched_bytes = 16 * percent,

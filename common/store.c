@@ -650,6 +650,8 @@ read_line(const char *path, char ret[MARK_BYTES])
 static int
 write_mark(const struct store *store, const char *text)
 {
+    if (!store->mark_file) /* it was never opened */
+        return ENOENT;
     int fd = open(store->mark_file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, FILE_MODE);
     if (fd < 0)
         return errno;

@@ -177,7 +177,6 @@ inject(int16_t api, const rd_kafka_resp_err_t *errors, size_t n, size_t times)
     for (size_t i = 0; i < n; i++) {
         if (!running)
             start_worker(&worker);
-        running = true;
         if (!process_wait_line(&worker, "batch committed", line, sizeof line, START_MS)) {
             fputs(worker.text, stderr);
             fail_msg("the worker did not come up before error %d", (int)errors[i]);

@@ -407,8 +407,10 @@ rig_metric(int port, const char *name, char *ret_text, size_t size)
     snprintf(start, sizeof start, "\n%s ", name);
     rig_get(port, "/metrics", page, sizeof page);
     const char *at = strstr(page, start);
-    if (!at)
+    if (!at) {
         fail_msg("no metric %s", name);
+        return;
+    }
     at += strlen(start);
     snprintf(ret_text, size, "%.*s", (int)strcspn(at, "\n"), at);
 }

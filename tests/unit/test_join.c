@@ -668,7 +668,7 @@ make_result(struct atom *atom)
     if (start)
         snprintf(started, sizeof started, "\"started_at\": \"S%d\", ", (int)start);
     atom->has_result = true;
-    atom->result_us = random_below(6) * 100;
+    atom->result_us = (int64_t)random_below(6) * 100;
     snprintf(atom->result, TEXT_BYTES,
              "{\"attempt_id\": \"%s\", %s\"tag\": %d, \"tuners_run\": [{\"tuner\": "
              "\"t0\", \"status\": \"no_improvement\"}, {\"name\": \"t1\"}]}",
@@ -698,7 +698,7 @@ make_verdict(struct atom *atom)
     uint32_t which = random_below(5);
     uint32_t start = random_below(4);
     atom->has_verdict = true;
-    atom->verdict_us = random_below(3) * 100;
+    atom->verdict_us = (int64_t)random_below(3) * 100;
     snprintf(atom->verdict, TEXT_BYTES, "%s", verdicts[which]);
     if (start)
         snprintf(atom->start, sizeof atom->start, "S%d", (int)start);
@@ -809,7 +809,7 @@ play(struct world *world, const struct bundle *bundles, size_t n)
         if (dies) /* what was not committed is read again */
             i -= random_below((uint32_t)(i < 3 ? i : 3) + 1) + 1;
     }
-    world->now_ms += 2 * EXPIRY_MS;
+    world->now_ms += INT64_C(2) * EXPIRY_MS;
     tick(world, "K");
 }
 

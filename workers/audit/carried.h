@@ -58,7 +58,7 @@ carry_field(struct json_value value,
 {
     enum json_kind kind = json_kind(value);
     *ret_carried = (struct carried){.form = CARRIED_NONE};
-    if (kind == JSON_ABSENT || kind == JSON_NULL)
+    if (!value.doc || kind == JSON_ABSENT || kind == JSON_NULL)
         return ERR_OK;
     *ret_carried = (struct carried){.form = CARRIED_VALUE, .value = value};
     if (value.doc->n_special == 0 && json_depth(value) <= ROW_FIELD_MAX_DEPTH)

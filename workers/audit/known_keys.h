@@ -19,7 +19,7 @@ enum { KNOWN_SLOTS = 256 };
 /* By length, first, middle and last letter. The factors keep the names of both tables
  * apart; two in one slot are an error of the compiler (-Woverride-init). */
 #define KNOWN_SLOT(len, first, middle, last)                                             \
-    (((len)*17U + (first)*43U + (middle)*9U + (last)*14U) % KNOWN_SLOTS)
+    (((len)*17UL + (first)*43UL + (middle)*9UL + (last)*14UL) % KNOWN_SLOTS)
 
 #define KNOWN_KEY(name, first, middle, last, key)                                        \
     [KNOWN_SLOT(sizeof(name) - 1, first, middle, last)] = {(name), sizeof(name) - 1,     \

@@ -233,8 +233,9 @@ checks_the_certificate_of_the_server(void **state)
     canned_http_answer(secure, string_schema, 1);
     struct slice text = {0};
     struct err err;
-    struct registry_settings settings = {.url = canned_http_url(secure),
-                                         .http = {.timeout_ms = 20000}};
+    struct registry_settings settings = {
+        .url = canned_http_url(secure),
+        .http = {.connect_timeout_ms = 60000, .timeout_ms = 60000}};
 
     struct registry *stranger = registry_new(&settings, &err);
     assert_int_equal(registry_by_id(stranger, 7, &text, &err), ERR_FATAL);

@@ -371,6 +371,26 @@ need(struct join_run *run)
         run->verdicts[i]->needed = true;
 }
 
+/*
+ * A result came for parts that had waited long enough to be shown. Whether they were is
+ * in the state; at least once, a crash may have come between the orphan record and the
+ * state that tells of it, so what may stand is withdrawn.
+ */
+static bool
+may_stand_as_orphan(const struct join *join)
+{
+    int64_t until_ms = join->times.now_ms - join->times.expiry_ms;
+    bool result_came = false;
+    bool part_waited = false;
+    for (size_t i = 0; i < join->n; i++) {
+        const struct join_item *item = &join->items[i];
+        bool is_result = item->part.kind == JOIN_RESULT;
+        result_came |= is_result && item->is_new;
+        part_waited |= !is_result && !item->is_new && item->part.arrived_ms <= until_ms;
+    }
+    return result_came && part_waited;
+}
+
 static enum err_kind
 compare_with_sent(struct join *join, struct err *err)
 {
@@ -381,8 +401,9 @@ compare_with_sent(struct join *join, struct err *err)
             return err->kind;
         const struct slice parts = {(const char *)run->parts, JOIN_DIGEST_BYTES};
         /* What never was and is not there now is no change. */
+        bool may_stand = run == waiting_run(join) && may_stand_as_orphan(join);
         run->changed = !slice_equal(run->sent.parts, parts) &&
-                       (join_has_parts(run) || run->sent.content.len);
+                       (join_has_parts(run) || run->sent.content.len || may_stand);
         if (run->changed)
             need(run);
     }

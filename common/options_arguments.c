@@ -68,19 +68,28 @@ take_argument(struct arguments *arguments,
     return ERR_OK;
 }
 
+/* The setting of a name without its dashes, `no-` before a switch taken into account. */
+static struct setting *
+find_long_flag(struct options *options, struct slice name, bool *ret_negated)
+{
+    struct setting *setting = find_flag(options, name);
+    *ret_negated = false;
+    if (setting || name.len <= 3 || memcmp(name.data, "no-", 3) != 0)
+        return setting;
+    setting = find_flag(options, (struct slice){name.data + 3, name.len - 3});
+    *ret_negated = true;
+    return setting && is_switch(setting) ? setting : NULL;
+}
+
 static enum err_kind
 set_long_flag(struct options *options, struct arguments *arguments, struct err *err)
 {
     const char *word = arguments->argv[arguments->next++] + 2;
     const char *value = strchr(word, '=');
     struct slice name = {word, value ? (size_t)(value - word) : strlen(word)};
-    struct setting *setting = find_flag(options, name);
-    bool negated = false;
-    if (!setting && name.len > 3 && memcmp(word, "no-", 3) == 0) {
-        setting = find_flag(options, (struct slice){word + 3, name.len - 3});
-        negated = setting != NULL;
-    }
-    if (!setting || (negated && (!is_switch(setting) || value)))
+    bool negated;
+    struct setting *setting = find_long_flag(options, name, &negated);
+    if (!setting || (negated && value))
         return refuse_flag(options, name, err);
     char flag[160];
     snprintf(flag, sizeof flag, "--%s%s", negated ? "no-" : "", setting->flag);
@@ -90,7 +99,7 @@ set_long_flag(struct options *options, struct arguments *arguments, struct err *
     else if (is_switch(setting))
         value = negated ? "no" : "yes";
     else if (take_argument(arguments, flag, &value, err))
-        return err ? err->kind : ERR_FATAL;
+        return err->kind;
     return setting_set(options, setting, source, value, err);
 }
 

@@ -330,6 +330,7 @@ read_integer(struct slice text, bool *ret_negative, struct slice *ret_digits)
 {
     size_t i = text.len > 0 && text.data[0] == '-';
     *ret_negative = i;
+    *ret_digits = (struct slice){0};
     if (i == text.len)
         return false;
     for (size_t k = i; k < text.len; k++)

@@ -4,13 +4,14 @@
 
 #include "cleanup.h"
 #include "digest.h"
+#include "disk.h"
+#include "file_uri.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,56 +68,12 @@ mismatch(const struct fetch *fetch, int64_t size, const char *sha256)
                    (long long)fetch->claim->size, SLICE_ARG(fetch->claim->sha256));
 }
 
-static int
-hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* Undoes %XX into `path`; false for a bad escape, a zero byte, or no room. */
-static bool
-decode_percent(struct slice text, char path[PATH_MAX])
-{
-    size_t len = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        int byte = (unsigned char)text.data[i];
-        if (byte == '%') {
-            int high = i + 2 < text.len ? hex_digit(text.data[i + 1]) : -1;
-            int low = high < 0 ? -1 : hex_digit(text.data[i + 2]);
-            if (low < 0)
-                return false;
-            byte = high * 16 + low;
-            i += 2;
-        }
-        if (byte == 0 || len + 1 == PATH_MAX)
-            return false;
-        path[len++] = (char)byte;
-    }
-    path[len] = '\0';
-    return len > 0;
-}
-
 static enum err_kind
 path_of(const struct fetch *fetch, char path[PATH_MAX])
 {
-    static const char scheme[] = "file://";
-    static const char host[] = "localhost/";
-    struct slice rest = fetch->claim->uri;
-    if (rest.len < sizeof scheme - 1 ||
-        strncasecmp(rest.data, scheme, sizeof scheme - 1) != 0)
+    if (!uri_has_scheme(fetch->claim->uri, "file://"))
         return malformed(fetch, "has a scheme that this worker does not know");
-    rest.data += sizeof scheme - 1;
-    rest.len -= sizeof scheme - 1;
-    if (rest.len >= sizeof host - 1 &&
-        strncasecmp(rest.data, host, sizeof host - 1) == 0) {
-        rest.data += sizeof host - 2;
-        rest.len -= sizeof host - 2;
-    }
-    if (rest.len == 0 || rest.data[0] != '/' || !decode_percent(rest, path))
+    if (!file_uri_path(fetch->claim->uri, path))
         return malformed(fetch, "names no absolute path on this host");
     return ERR_OK;
 }
@@ -181,13 +138,6 @@ resolve(const struct fetch *fetch, char real[PATH_MAX])
     return is_allowed(fetch->limits, real) ? ERR_OK : malformed(fetch, outside);
 }
 
-static void
-close_file(const int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 /* Did a folder on the way become a link after the path was judged? */
 static bool
 is_still(int fd, const char *real)
@@ -241,7 +191,7 @@ fetch_file(const struct fetch *fetch, struct arena *arena, struct slice *ret_byt
 {
     char real[PATH_MAX];
     char sha256[DIGEST_HEX];
-    CLEANUP(close_file) int fd = -1;
+    CLEANUP(disk_closep) int fd = -1;
     enum err_kind kind = resolve(fetch, real);
     if (!kind)
         kind = open_file(fetch, real, &fd);

@@ -4,6 +4,7 @@
 
 #include "cleanup.h"
 #include "digest.h"
+#include "disk.h"
 #include "pack.h"
 
 #include <dirent.h>
@@ -40,13 +41,6 @@ failed(const char *path, struct err *err)
     return err_set(err, ERR_RECORD, "output_failed", "%.512s: %s", path, strerror(errno));
 }
 
-static void
-closep(const int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 static enum err_kind
 make_path(char path[PATH_BYTES],
           const char *dir,
@@ -66,8 +60,7 @@ make_path(char path[PATH_BYTES],
 static enum err_kind
 sync_dir(const char *path, struct err *err)
 {
-    CLEANUP(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 || fsync(fd) != 0 ? failed(path, err) : ERR_OK;
+    return disk_sync_folder(path) ? ERR_OK : failed(path, err);
 }
 
 /* Deletes a folder of files. */
@@ -90,19 +83,11 @@ remove_folder(const char *path)
 static enum err_kind
 write_file(const char *path, struct slice bytes, struct err *err)
 {
-    CLEANUP(closep)
+    CLEANUP(disk_closep)
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, FILE_MODE);
     if (fd < 0)
         return failed(path, err);
-    while (bytes.len > 0) {
-        ssize_t n = write(fd, bytes.data, bytes.len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return failed(path, err);
-        bytes = (struct slice){bytes.data + n, bytes.len - (size_t)n};
-    }
-    return fsync(fd) != 0 ? failed(path, err) : ERR_OK;
+    return disk_write(fd, bytes) && fsync(fd) == 0 ? ERR_OK : failed(path, err);
 }
 
 /* --- the place --------------------------------------------------------------------- */
@@ -162,6 +147,15 @@ local_output_free(struct local_output *output)
 /* --- chunks ------------------------------------------------------------------------ */
 
 static enum err_kind
+write_packed(void *state, struct slice bytes, struct err *err)
+{
+    const struct file *file = state;
+    if (disk_write(file->fd, bytes))
+        return ERR_OK;
+    return err_set(err, ERR_RECORD, "output_failed", "%s", strerror(errno));
+}
+
+static enum err_kind
 open_chunk(struct local_output *output, size_t i, struct err *err)
 {
     char path[PATH_BYTES];
@@ -171,7 +165,7 @@ open_chunk(struct local_output *output, size_t i, struct err *err)
     file->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
     if (file->fd < 0)
         return failed(path, err);
-    file->pack = pack_new(file->fd);
+    file->pack = pack_new(write_packed, file);
     file->digest = digest_new();
     if (!file->pack || !file->digest)
         return err_no_memory(err, "a chunk file");

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes into a gzip file. */
+/* Bytes into gzip. */
 #include "pack.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #ifdef HEDDLE_ISAL
 #include <isa-l/igzip_lib.h>
@@ -17,7 +15,8 @@
 enum { OUT_BYTES = 256 << 10, MAX_PIECE = 1 << 30 };
 
 struct pack {
-    int fd;
+    pack_write_fn *write;
+    void *state;
 #ifdef HEDDLE_ISAL
     struct isal_zstream stream;
     uint8_t level[ISAL_DEF_LVL1_DEFAULT];
@@ -30,17 +29,10 @@ struct pack {
 static enum err_kind
 write_out(struct pack *pack, size_t len, struct err *err)
 {
-    const uint8_t *data = pack->out;
-    while (len > 0) {
-        ssize_t n = write(pack->fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(err, ERR_RECORD, "output_failed", "%s", strerror(errno));
-        data += n;
-        len -= (size_t)n;
-    }
-    return ERR_OK;
+    if (len == 0)
+        return ERR_OK;
+    struct slice bytes = {(const char *)pack->out, len};
+    return pack->write(pack->state, bytes, err);
 }
 
 #ifdef HEDDLE_ISAL
@@ -119,12 +111,13 @@ run(struct pack *pack, struct slice piece, bool is_last, struct err *err)
 #endif
 
 struct pack *
-pack_new(int fd)
+pack_new(pack_write_fn *write, void *state)
 {
     struct pack *pack = calloc(1, sizeof *pack);
     if (!pack)
         return NULL;
-    pack->fd = fd;
+    pack->write = write;
+    pack->state = state;
     if (begin(pack))
         return pack;
     free(pack);

@@ -2,14 +2,14 @@
 /* The bytes of a trace in a file, or of standard input. */
 #include "trace_file.h"
 
+#include "disk.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 256 << 10, PATH_BYTES = 4096 };
+enum { PIECE_BYTES = 256 << 10 };
 
 static enum err_kind
 unreadable(const char *why, struct err *err)
@@ -18,33 +18,6 @@ unreadable(const char *why, struct err *err)
 }
 
 /* --- standard input ---------------------------------------------------------------- */
-
-static int
-open_spool(void)
-{
-    char path[PATH_BYTES];
-    const char *dir = getenv("TMPDIR");
-    snprintf(path, sizeof path, "%s/heddle-split.XXXXXX", dir && *dir ? dir : "/var/tmp");
-    int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0)
-        unlink(path);
-    return fd;
-}
-
-static bool
-write_all(int fd, const char *data, size_t len)
-{
-    while (len > 0) {
-        ssize_t n = write(fd, data, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return false;
-        data += n;
-        len -= (size_t)n;
-    }
-    return true;
-}
 
 static enum err_kind
 fill_spool(int fd, struct err *err)
@@ -63,7 +36,7 @@ fill_spool(int fd, struct err *err)
         if (size > TRACE_MAX_SPOOL_BYTES)
             return err_set(err, ERR_RECORD, "trace_too_large",
                            "more than 64 GiB on standard input");
-        if (!write_all(fd, piece, (size_t)n))
+        if (!disk_write(fd, (struct slice){piece, (size_t)n}))
             return unreadable(strerror(errno), err);
     }
 }
@@ -75,7 +48,7 @@ trace_file_open(struct trace_file *file, const char *path, struct err *err)
 {
     *file = (struct trace_file){.fd = -1, .is_spool = strcmp(path, "-") == 0};
     file->fd =
-        file->is_spool ? open_spool() : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        file->is_spool ? disk_scratch(NULL) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (file->fd < 0)
         return unreadable(strerror(errno), err);
     if (file->is_spool && fill_spool(file->fd, err))

@@ -330,7 +330,7 @@ add_summary(struct buf *out, const struct work *work)
 static void
 say_refusal(const struct work *work)
 {
-    const struct split_refusal *refusal = &work->answer.refusal;
+    const struct answer_refusal *refusal = &work->answer.refusal;
     const struct refusal *reading = &refusal->reading;
     fprintf(stderr, "heddle split: %s: refused: %s", work->path, reading->code);
     if (refusal->parameter)

@@ -20,7 +20,7 @@ enum chunk_part {
 };
 
 struct chunk_phases {
-    uint64_t n[4]; /* by enum step_phase */
+    uint64_t n[4]; /* by enum root_phase */
     uint64_t num_defaulted;
     int64_t avg_bs;
     int64_t avg_conc;

@@ -298,7 +298,7 @@ static void
 judge_chunks(struct split *split)
 {
     struct split_answer *answer = split->answer;
-    struct split_refusal *refusal = &answer->refusal;
+    struct answer_refusal *refusal = &answer->refusal;
     size_t with_work = 0;
     for (size_t i = 0; i < answer->n_chunks; i++)
         with_work += answer->chunks[i].num_gpu_events > 0;

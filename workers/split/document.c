@@ -127,7 +127,7 @@ add_set(struct buf *out, const char *key, struct refusal_number number)
 /* --- refusal ----------------------------------------------------------------------- */
 
 static void
-add_refusal(struct buf *out, const struct split_refusal *refusal)
+add_refusal(struct buf *out, const struct answer_refusal *refusal)
 {
     const struct refusal *reading = &refusal->reading;
     open_with(out, "refusal", '{');
@@ -539,7 +539,7 @@ add_picks(struct buf *out, const struct split_windows *windows)
 {
     open_with(out, "picks", '{');
     for (size_t i = 0; i < windows->n_picks; i++) {
-        const struct split_pick *pick = &windows->picks[i];
+        const struct answer_pick *pick = &windows->picks[i];
         const char *kind = split_mode_name(pick->kind);
         if (pick->is_picked)
             add_pair(out, kind, pick->steps.first, pick->steps.last);
@@ -618,7 +618,7 @@ add_launch_row(struct buf *out, const struct launch_row *row)
 }
 
 static void
-add_launches(struct buf *out, const struct kernel_row *row)
+add_launches(struct buf *out, const struct kernel_entry *row)
 {
     add_count(out, "graph_launch_calls", row->graph_launch_calls);
     add_count(out, "unknown_launcher_calls", row->unknown_launcher_calls);
@@ -644,7 +644,7 @@ add_launches(struct buf *out, const struct kernel_row *row)
 }
 
 static void
-add_kernel(struct buf *out, const struct kernel_row *row)
+add_kernel(struct buf *out, const struct kernel_entry *row)
 {
     open_with(out, NULL, '{');
     add_text(out, "name", row->name);

@@ -13,7 +13,7 @@
 struct maker {
     const struct kernel_input *input;
     struct arena *arena;
-    struct kernel_row *rows;
+    struct kernel_entry *rows;
     uint32_t *names; /* of each row: text of the index */
     struct event_launch *geometry;
     size_t n;
@@ -58,7 +58,7 @@ make_room(struct maker *maker)
     if (maker->n < maker->cap)
         return true;
     size_t cap = maker->cap ? maker->cap * 2 : 64;
-    struct kernel_row *rows = reallocarray(maker->rows, cap, sizeof *rows);
+    struct kernel_entry *rows = reallocarray(maker->rows, cap, sizeof *rows);
     if (rows)
         maker->rows = rows;
     uint32_t *names = rows ? reallocarray(maker->names, cap, sizeof *names) : NULL;
@@ -86,7 +86,7 @@ find_row(struct maker *maker, struct event kernel, uint32_t *ret_row, struct err
         entry->value = (uint32_t)maker->n;
         maker->names[maker->n] = kernel.name;
         maker->geometry[maker->n] = (struct event_launch){0};
-        maker->rows[maker->n++] = (struct kernel_row){
+        maker->rows[maker->n++] = (struct kernel_entry){
             .name = events_text(events_of(maker), kernel.name),
             .category = category,
             .min_ns = kernel.dur_ns,
@@ -104,7 +104,7 @@ find_row(struct maker *maker, struct event kernel, uint32_t *ret_row, struct err
 static enum err_kind
 add_facts(struct maker *maker, uint32_t row_number, struct event kernel, struct err *err)
 {
-    struct kernel_row *row = &maker->rows[row_number];
+    struct kernel_entry *row = &maker->rows[row_number];
     struct event_launch launch = {0};
     row->calls++;
     row->total_ns = ns_add(row->total_ns, kernel.dur_ns);
@@ -126,7 +126,7 @@ add_kernel(struct maker *maker, struct event kernel, struct err *err)
 {
     struct launches *launches = maker->input->launches;
     uint32_t row = 0;
-    struct launch_group group;
+    struct launch_facts group;
     if (find_row(maker, kernel, &row, err) || add_facts(maker, row, kernel, err) ||
         launches_group(launches, kernel, &group, err) ||
         tallies_add(&maker->groups, row, &group, sizeof group, kernel.dur_ns, err))
@@ -139,10 +139,10 @@ add_kernel(struct maker *maker, struct event kernel, struct err *err)
 
 /* --- launches ---------------------------------------------------------------------- */
 
-static struct launch_group
+static struct launch_facts
 group_of(const struct tally_entry *entry)
 {
-    struct launch_group group;
+    struct launch_facts group;
     memcpy(&group, entry->key.bytes, sizeof group);
     return group;
 }
@@ -158,10 +158,10 @@ compact_text(const struct maker *maker, uint32_t number)
 static struct launch_row
 launch_row(const struct maker *maker, const struct tally_entry *entry)
 {
-    struct launch_group group = group_of(entry);
+    struct launch_facts group = group_of(entry);
     struct launch_row row = {
-        .kind = (enum launch_kind)group.kind,
-        .dims_from = (enum dims_from)group.dims_from,
+        .kind = (enum launcher)group.kind,
+        .dims_from = (enum dims_origin)group.dims_from,
         .input_dims = compact_text(maker, group.dims),
         .input_type = compact_text(maker, group.type),
         .calls = entry->calls,
@@ -174,7 +174,7 @@ launch_row(const struct maker *maker, const struct tally_entry *entry)
 
 static void
 add_eager(const struct maker *maker,
-          struct kernel_row *row,
+          struct kernel_entry *row,
           const struct tally_entry *entry)
 {
     if (row->combinations++ < MAX_LAUNCHES) {
@@ -190,12 +190,12 @@ add_eager(const struct maker *maker,
 static void
 add_launches(const struct maker *maker, uint32_t number)
 {
-    struct kernel_row *row = &maker->rows[number];
+    struct kernel_entry *row = &maker->rows[number];
     const struct tally_entry *last[2] = {NULL, NULL};
     size_t n;
     const struct tally_entry *entries = tallies_row(&maker->groups, number, &n);
     for (size_t i = 0; i < n; i++) {
-        struct launch_group group = group_of(&entries[i]);
+        struct launch_facts group = group_of(&entries[i]);
         if (group.kind == LAUNCH_EAGER)
             add_eager(maker, row, &entries[i]);
         else
@@ -279,7 +279,7 @@ find_elsewhere(struct maker *maker, struct err *err)
                       err))
         return err->kind;
     for (size_t i = 0; i < n; i++) {
-        struct launch_group group;
+        struct launch_facts group;
         struct event kernel = gpu_list_at(&gpu, i);
         if (launches_group(&launches, kernel, &group, err))
             return err->kind;
@@ -296,7 +296,7 @@ find_elsewhere(struct maker *maker, struct err *err)
 static void
 add_shapes(const struct maker *maker, uint32_t number)
 {
-    struct kernel_row *row = &maker->rows[number];
+    struct kernel_entry *row = &maker->rows[number];
     size_t n;
     const struct tally_entry *entries = tallies_row(&maker->shapes, number, &n);
     for (size_t i = 0; i < n && i < MAX_EAGER_SHAPES; i++) {
@@ -311,7 +311,7 @@ add_shapes(const struct maker *maker, uint32_t number)
 static void
 add_frame(const struct maker *maker, uint32_t number)
 {
-    struct kernel_row *row = &maker->rows[number];
+    struct kernel_entry *row = &maker->rows[number];
     size_t n;
     const struct tally_entry *entries = tallies_row(&maker->frames, number, &n);
     for (size_t i = 0; i < n; i++) {
@@ -377,7 +377,7 @@ compare_streams(const void *a, const void *b)
 static enum err_kind
 add_streams(const struct maker *maker, uint32_t number, struct err *err)
 {
-    struct kernel_row *row = &maker->rows[number];
+    struct kernel_entry *row = &maker->rows[number];
     size_t n;
     const struct tally_entry *entries = tallies_row(&maker->streams, number, &n);
     row->streams = arena_calloc(maker->arena, n, sizeof *row->streams);
@@ -399,7 +399,7 @@ add_streams(const struct maker *maker, uint32_t number, struct err *err)
 static enum err_kind
 add_geometry(const struct maker *maker, uint32_t number, struct err *err)
 {
-    struct kernel_row *row = &maker->rows[number];
+    struct kernel_entry *row = &maker->rows[number];
     struct event_launch geometry = maker->geometry[number];
     struct launch_texts *texts = maker->input->texts;
     uint32_t grid = 0;
@@ -418,8 +418,8 @@ add_geometry(const struct maker *maker, uint32_t number, struct err *err)
 static int
 compare_rows(const void *a, const void *b)
 {
-    const struct kernel_row *x = a;
-    const struct kernel_row *y = b;
+    const struct kernel_entry *x = a;
+    const struct kernel_entry *y = b;
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
     return slice_compare(x->name, y->name);
@@ -438,7 +438,7 @@ settle(struct maker *maker, struct err *err)
         return err->kind;
     tallies_sort_heaviest(&maker->shapes);
     for (uint32_t i = 0; i < maker->n; i++) {
-        struct kernel_row *row = &maker->rows[i];
+        struct kernel_entry *row = &maker->rows[i];
         int128 calls = (int128)row->calls;
         row->mean_ns = (int64_t)(((int128)2 * row->total_ns + calls) / (2 * calls));
         row->share = busy_ns > 0 ? wide_ratio(row->total_ns, busy_ns) : 0.0;

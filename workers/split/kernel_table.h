@@ -9,8 +9,8 @@
 enum { MAX_LAUNCHES = 16, MAX_LAUNCH_ROWS = MAX_LAUNCHES + 2, MAX_EAGER_SHAPES = 4 };
 
 struct launch_row {
-    enum launch_kind kind;
-    enum dims_from dims_from;
+    enum launcher kind;
+    enum dims_origin dims_from;
     struct slice op; /* null slices are null in the record */
     struct slice input_dims;
     struct slice input_type;
@@ -18,7 +18,7 @@ struct launch_row {
     int64_t total_ns;
 };
 
-struct kernel_row {
+struct kernel_entry {
     struct slice name;
     enum event_category category;
     uint64_t calls;
@@ -48,7 +48,7 @@ struct kernel_row {
 };
 
 struct kernel_table {
-    struct kernel_row *rows;
+    struct kernel_entry *rows;
     size_t n;
     uint64_t unknown_launcher_gpu_events;
 };

@@ -415,7 +415,7 @@ choose_dims(const struct launches *launches,
             struct event kernel,
             uint32_t call,
             uint32_t launcher,
-            struct launch_group *group)
+            struct launch_facts *group)
 {
     struct event op = at(launches, launcher);
     if (has_dims(launches, op)) {
@@ -434,11 +434,11 @@ choose_dims(const struct launches *launches,
 enum err_kind
 launches_group(struct launches *launches,
                struct event kernel,
-               struct launch_group *ret_group,
+               struct launch_facts *ret_group,
                struct err *err)
 {
     uint32_t call = call_of(launches, kernel);
-    *ret_group = (struct launch_group){.kind = LAUNCH_GRAPH};
+    *ret_group = (struct launch_facts){.kind = LAUNCH_GRAPH};
     if (call && is_graph(launches, call))
         return ERR_OK;
     uint32_t launcher = launcher_of(launches, kernel, call);

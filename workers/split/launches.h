@@ -15,13 +15,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum launch_kind { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_UNLINKED };
-enum dims_from { DIMS_UNKNOWN, DIMS_OP, DIMS_ANCESTOR };
+enum launcher { LAUNCH_EAGER, LAUNCH_GRAPH, LAUNCH_UNLINKED };
+enum dims_origin { DIMS_UNKNOWN, DIMS_OP, DIMS_ANCESTOR };
 
 /* What launched one GPU event. Texts are numbers of launch_texts; 0: null. */
-struct launch_group {
-    uint8_t kind;      /* enum launch_kind */
-    uint8_t dims_from; /* enum dims_from */
+struct launch_facts {
+    uint8_t kind;      /* enum launcher */
+    uint8_t dims_from; /* enum dims_origin */
     uint16_t unused;   /* 0: groups are compared as bytes */
     uint32_t op;       /* name, a text of the index; of an eager launch */
     uint32_t dims;
@@ -84,7 +84,7 @@ void launches_done(struct launches *launches);
 /* The group of one of the GPU events. */
 enum err_kind launches_group(struct launches *launches,
                              struct event kernel,
-                             struct launch_group *ret_group,
+                             struct launch_facts *ret_group,
                              struct err *err);
 /* Name of the innermost frame around its call; 0: none. */
 uint32_t launches_frame(const struct launches *launches, struct event kernel);

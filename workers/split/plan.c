@@ -146,9 +146,9 @@ add_pick(struct split_answer *answer,
          struct window window)
 {
     struct split_windows *windows = &answer->windows;
-    struct split_pick *pick = &windows->picks[windows->n_picks];
+    struct answer_pick *pick = &windows->picks[windows->n_picks];
     plan->picks[windows->n_picks++] = window;
-    *pick = (struct split_pick){.kind = kind, .is_picked = is_picked};
+    *pick = (struct answer_pick){.kind = kind, .is_picked = is_picked};
     if (is_picked)
         pick->steps = steps_of(answer, plan, window);
 }

@@ -44,7 +44,7 @@ struct split_sink {
 };
 
 /* Why a trace was not split, beyond what reading says (13.2). */
-struct split_refusal {
+struct answer_refusal {
     struct refusal reading;
     const char *parameter;
     struct refusal_number n_steps;
@@ -65,7 +65,7 @@ enum split_window_source {
 };
 
 /* A kind of chunk that was asked for. */
-struct split_pick {
+struct answer_pick {
     enum split_mode kind;
     bool is_picked;
     struct window steps; /* step indices */
@@ -76,7 +76,7 @@ struct split_windows {
     struct windows regions; /* step indices */
     bool has_reference_ratio;
     double reference_ratio;
-    struct split_pick picks[SPLIT_MAX_CHUNKS];
+    struct answer_pick picks[SPLIT_MAX_CHUNKS];
     size_t n_picks;
     bool has_peak;
     int64_t peak;
@@ -103,7 +103,7 @@ struct split_answer {
     struct events *events;
     struct launch_texts texts;
     enum split_stage stage;
-    struct split_refusal refusal; /* reading.code NULL: the trace was split */
+    struct answer_refusal refusal; /* reading.code NULL: the trace was split */
     struct split_plan plan;
     struct scan_answer reading;
     uint64_t n_gpu_events;

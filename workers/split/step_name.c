@@ -21,7 +21,7 @@ step_kind_name(enum step_kind kind)
 }
 
 const char *
-step_phase_name(enum step_phase phase)
+step_phase_name(enum root_phase phase)
 {
     static const char *const names[] = {"none", "prefill", "prefilldecode", "decode"};
     return names[phase];
@@ -406,7 +406,7 @@ step_name_read(struct slice name, struct step_numbers *ret_numbers)
     return STEP_UNMATCHED;
 }
 
-enum step_phase
+enum root_phase
 step_phase_of(const struct step_numbers *step)
 {
     bool has_context = step->context_requests > 0;

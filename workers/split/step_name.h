@@ -22,7 +22,7 @@ enum step_kind {
     STEP_DIFFUSION_NATIVE,
 };
 
-enum step_phase { PHASE_NONE, PHASE_PREFILL, PHASE_PREFILLDECODE, PHASE_DECODE };
+enum root_phase { PHASE_NONE, PHASE_PREFILL, PHASE_PREFILLDECODE, PHASE_DECODE };
 
 struct step_numbers {
     int64_t batch_size;
@@ -34,7 +34,7 @@ struct step_numbers {
 };
 
 const char *step_kind_name(enum step_kind kind);
-const char *step_phase_name(enum step_phase phase);
+const char *step_phase_name(enum root_phase phase);
 /* One of the six vLLM, SGLang and ATOM kinds. */
 bool step_kind_is_serving(enum step_kind kind);
 
@@ -47,7 +47,7 @@ bool step_name_is_near_miss(struct slice name);
 /* The numbers by the first row whose form matches; STEP_UNMATCHED has the default ones.
  */
 enum step_kind step_name_read(struct slice name, struct step_numbers *ret_numbers);
-enum step_phase step_phase_of(const struct step_numbers *step);
+enum root_phase step_phase_of(const struct step_numbers *step);
 
 /* Appends the name with every run of digits as one '#'. */
 void step_name_add_skeleton(struct buf *out, struct slice name);

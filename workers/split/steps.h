@@ -5,12 +5,12 @@
 #include "ownership.h"
 #include "step_name.h"
 
-enum phase_source { PHASE_BY_NAME, PHASE_BY_SHAPE, PHASE_BY_DEFAULT, PHASE_BY_BOOKEND };
+enum phase_origin { PHASE_BY_NAME, PHASE_BY_SHAPE, PHASE_BY_DEFAULT, PHASE_BY_BOOKEND };
 
 struct step {
     struct root root;
-    enum step_phase phase;
-    enum phase_source phase_source;
+    enum root_phase phase;
+    enum phase_origin phase_source;
     bool is_trimmed;
     bool is_bookend;
     struct interval tile;

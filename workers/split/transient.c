@@ -209,7 +209,7 @@ judge(struct comparison *comparison,
     transient->noise_ratio = ratio_double(best[false]);
 }
 
-static enum step_phase
+static enum root_phase
 phase_at(const struct ownership *own, size_t place)
 {
     struct step_numbers numbers;

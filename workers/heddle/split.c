@@ -11,8 +11,10 @@
 #include "document.h"
 #include "feed_thread.h"
 #include "local_output.h"
+#include "scratch.h"
 #include "split.h"
 #include "split_progress.h"
+#include "split_settings.h"
 #include "trace_file.h"
 
 static struct {
@@ -30,6 +32,7 @@ static struct {
     bool allow_degraded;
     bool salvage;
     const char *base;
+    struct split_settings split;
 } settings;
 
 #define AT(field)                                                                        \
@@ -113,6 +116,7 @@ static const struct option split_options[] = {
      .arg = "NAME",
      .help = "What the files are called after; else the name of FILE.",
      AT(base)},
+    SPLIT_SETTING_ROWS(__typeof__(settings), split, OPTION_CLI_ONLY),
 };
 
 /* A split on its way. */
@@ -121,6 +125,8 @@ struct work {
     struct split_params params;
     struct buf base;
     struct trace_file file;
+    struct scratch scratch; /* of the index, where it has a ceiling */
+    struct split_spill spill;
     struct split_progress progress;
     struct local_output *output;
     struct split_answer answer;
@@ -132,6 +138,7 @@ work_done(struct work *work)
 {
     split_answer_done(&work->answer);
     local_output_free(work->output);
+    scratch_close(&work->scratch);
     trace_file_close(&work->file);
     buf_done(&work->base);
 }
@@ -215,7 +222,7 @@ free_thread(struct feed_thread **thread)
 static enum err_kind
 derive(struct work *work, struct err *err)
 {
-    struct split_limits limits = SPLIT_LIMITS_DEFAULT;
+    struct split_limits limits = split_settings_limits(&settings.split);
     struct split_source source = trace_file_source(&work->file);
     CLEANUP(free_unpack)
     struct unpack *unpack = unpack_new(&source, &limits, UNPACK_ISAL);
@@ -224,10 +231,14 @@ derive(struct work *work, struct err *err)
     struct split_sink sink = {0};
     if (!thread)
         return err_no_memory(err, "a trace");
+    if (limits.index_memory && scratch_open(&work->scratch, settings.split.tmp_dir, err))
+        return err->kind;
+    work->spill = scratch_spill(&work->scratch);
     if (work->output)
         sink = local_output_sink(work->output, &work->answer);
     struct split_job job = {
         .feed = feed_thread_feed(thread),
+        .spill = &work->spill,
         .limits = limits,
         .params = work->params,
         .base = buf_slice(&work->base),
@@ -259,7 +270,7 @@ split_trace(struct work *work, struct err *err)
         local_output_new(settings.output, buf_slice(&work->base), &work->output, err))
         return err->kind;
     split_progress_start(&work->progress, work->output || settings.events ? 2 : 1);
-    if (trace_file_open(&work->file, work->path, err))
+    if (trace_file_open(&work->file, work->path, &settings.split, err))
         return err->kind;
     work->file.progress = split_progress_show;
     work->file.progress_state = &work->progress;
@@ -290,7 +301,8 @@ refuse(struct work *work, struct err *err)
     split_answer_refuse(&work->answer, &work->params, code,
                         changed ? "trace_changed" : err->msg);
     if (strcmp(code, "trace_too_large") == 0)
-        work->answer.refusal.reading.limit = "max_spool_bytes";
+        work->answer.refusal.reading.limit = work->answer.refusal.reading.option =
+            "max_spool_bytes";
     work->files = NULL;
     return ERR_OK;
 }
@@ -326,6 +338,18 @@ add_summary(struct buf *out, const struct work *work)
                      answer->phases_unknown ? "phases_unknown" : "no_such_run");
 }
 
+/* The flag that would have helped; a setting is named as its flag is. */
+static void
+say_option(const char *option)
+{
+    bool takes_it =
+        strcmp(option, "salvage") == 0 || strcmp(option, "allow_degraded") == 0;
+    fputs("; --", stderr);
+    for (const char *c = option; *c; c++)
+        fputc(*c == '_' ? '-' : *c, stderr);
+    fputs(takes_it ? " would take it" : " says how much is taken", stderr);
+}
+
 /* The refusal in one line, with what would help. */
 static void
 say_refusal(const struct work *work)
@@ -341,12 +365,8 @@ say_refusal(const struct work *work)
         fprintf(stderr, ", byte %llu", (unsigned long long)reading->offset.value);
     if (refusal->has_coverage)
         fprintf(stderr, ", %.1f %% of the GPU time", refusal->coverage * 100);
-    if (reading->option && (strcmp(reading->option, "salvage") == 0 ||
-                            strcmp(reading->option, "allow_degraded") == 0))
-        fprintf(stderr, "; --%s would take it",
-                strcmp(reading->option, "salvage") == 0 ? "salvage" : "allow-degraded");
-    else if (reading->option)
-        fprintf(stderr, "; the setting %s says how much is taken", reading->option);
+    if (reading->option)
+        say_option(reading->option);
     fputc('\n', stderr);
 }
 
@@ -410,26 +430,35 @@ check_call(const struct program_call *call, struct err *err)
     return ERR_OK;
 }
 
+/* Trouble that may pass leaves with the status that says so. */
+static int
+leave(struct err *err)
+{
+    if (err->kind == ERR_RETRY && !err->exit_code)
+        err->exit_code = EXIT_TRY_AGAIN;
+    return err_exit_code(err);
+}
+
 static int
 run(const struct program_call *call, struct err *err)
 {
-    CLEANUP(work_done) struct work work = {.file = {.fd = -1}};
+    CLEANUP(work_done) struct work work = {.file = {.fd = -1}, .scratch = {.fd = -1}};
     if (check_call(call, err))
-        return err_exit_code(err);
+        return leave(err);
     work.path = call->rest[0];
     take_params(call, &work.params);
     if (take_base(&work, err))
-        return err_exit_code(err);
+        return leave(err);
     enum err_kind kind = split_trace(&work, err);
     split_progress_clear(&work.progress);
     if (kind && refuse(&work, err))
-        return err_exit_code(err);
+        return leave(err);
     *err = (struct err){0};
     if (put_in_place(&work, err) && refuse(&work, err))
-        return err_exit_code(err);
+        return leave(err);
     *err = (struct err){0};
     if (print(&work, err))
-        return err_exit_code(err);
+        return leave(err);
     return split_is_refused(&work.answer) ? EXIT_NEGATIVE : EXIT_OK;
 }
 

@@ -2,14 +2,14 @@
 /* The bytes of a trace in a file, or of standard input. */
 #include "trace_file.h"
 
-#include "disk.h"
+#include "scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { PIECE_BYTES = 256 << 10 };
+enum { PIECE_BYTES = 64 << 10 };
 
 static enum err_kind
 unreadable(const char *why, struct err *err)
@@ -20,9 +20,16 @@ unreadable(const char *why, struct err *err)
 /* --- standard input ---------------------------------------------------------------- */
 
 static enum err_kind
-fill_spool(int fd, struct err *err)
+too_large(uint64_t most, struct err *err)
 {
-    static char piece[PIECE_BYTES];
+    return err_set(err, ERR_RECORD, "trace_too_large",
+                   "more than %llu bytes on standard input", (unsigned long long)most);
+}
+
+static enum err_kind
+fill_spool(const struct scratch *spool, uint64_t most, struct err *err)
+{
+    char piece[PIECE_BYTES];
     uint64_t size = 0;
     for (;;) {
         ssize_t n = read(STDIN_FILENO, piece, sizeof piece);
@@ -32,26 +39,45 @@ fill_spool(int fd, struct err *err)
             return unreadable(strerror(errno), err);
         if (n == 0)
             return ERR_OK;
+        if ((uint64_t)n > most - size)
+            return too_large(most, err);
+        if (scratch_write(spool, size, piece, (size_t)n, err))
+            return err->kind;
         size += (uint64_t)n;
-        if (size > TRACE_MAX_SPOOL_BYTES)
-            return err_set(err, ERR_RECORD, "trace_too_large",
-                           "more than 64 GiB on standard input");
-        if (!disk_write(fd, (struct slice){piece, (size_t)n}))
-            return unreadable(strerror(errno), err);
     }
+}
+
+/* The file takes over what the spool holds. */
+static enum err_kind
+open_standard_input(struct trace_file *file,
+                    const struct split_settings *settings,
+                    struct err *err)
+{
+    struct scratch spool;
+    if (scratch_open(&spool, settings->tmp_dir, err))
+        return err->kind;
+    file->fd = spool.fd;
+    return fill_spool(&spool, (uint64_t)settings->max_spool_bytes, err);
 }
 
 /* --- the file ---------------------------------------------------------------------- */
 
-enum err_kind
-trace_file_open(struct trace_file *file, const char *path, struct err *err)
+static enum err_kind
+open_file(struct trace_file *file, const char *path, struct err *err)
 {
-    *file = (struct trace_file){.fd = -1, .is_spool = strcmp(path, "-") == 0};
-    file->fd =
-        file->is_spool ? disk_scratch(NULL) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (file->fd < 0)
-        return unreadable(strerror(errno), err);
-    if (file->is_spool && fill_spool(file->fd, err))
+    file->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    return file->fd < 0 ? unreadable(strerror(errno), err) : ERR_OK;
+}
+
+enum err_kind
+trace_file_open(struct trace_file *file,
+                const char *path,
+                const struct split_settings *settings,
+                struct err *err)
+{
+    *file = (struct trace_file){.fd = -1};
+    if (strcmp(path, "-") == 0 ? open_standard_input(file, settings, err)
+                               : open_file(file, path, err))
         return err->kind;
     if (fstat(file->fd, &file->before) != 0)
         return unreadable(strerror(errno), err);

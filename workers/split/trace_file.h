@@ -6,20 +6,17 @@
 #pragma once
 
 #include "source.h"
+#include "split_settings.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
-
-/* Bytes of one spooled trace at most. */
-#define TRACE_MAX_SPOOL_BYTES (UINT64_C(64) << 30)
 
 /* Told how far the reading is; from whatever thread reads. */
 typedef void trace_progress_fn(void *state, uint64_t done, uint64_t size);
 
 struct trace_file {
     int fd;
-    bool is_spool;
     struct stat before;
     uint64_t done;               /* bytes read since the first rewind, both passes */
     trace_progress_fn *progress; /* NULL: nobody looks */
@@ -28,9 +25,12 @@ struct trace_file {
 
 /*
  * Opens `path`, "-" for standard input. ERR_RECORD "trace_unreadable", "trace_too_large"
- * for a spool above its limit.
+ * for a spool above max_spool_bytes; ERR_RETRY "scratch_failed" for one without room.
  */
-enum err_kind trace_file_open(struct trace_file *file, const char *path, struct err *err);
+enum err_kind trace_file_open(struct trace_file *file,
+                              const char *path,
+                              const struct split_settings *settings,
+                              struct err *err);
 void trace_file_close(struct trace_file *file);
 /* Its bytes as often as asked; errors are ERR_RECORD "trace_unreadable". */
 struct split_source trace_file_source(struct trace_file *file);

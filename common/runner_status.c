@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,36 +28,76 @@ static const double second_buckets[N_BUCKETS] = {0.0001, 0.0005, 0.001, 0.005, 0
 static const double record_buckets[N_BUCKETS] = {1,    3,    10,    30,    100,   300,
                                                  1000, 3000, 10000, 30000, 100000};
 
-struct adder {
-    struct metrics *metrics;
-    struct err *err;
-    bool failed;
+/* Where a metric goes in the status: with labels the metric, else its only series. */
+struct shown {
+    size_t at;
+    enum metric_type type;
+    const char *name;
+    const char *const *labels;
+    const char *help;
 };
 
-static struct metric *
-add(struct adder *to,
-    enum metric_type type,
-    const char *name,
-    const char *const *labels,
-    const char *help)
+#define AT(member) offsetof(struct runner_status, member)
+
+static const struct shown shown[] = {
+    {AT(records), METRIC_COUNTER, "heddle_records_total", outcome_labels,
+     "Records of the input by what became of them: ok, dead or retry."},
+    {AT(emitted), METRIC_COUNTER, "heddle_emitted_total", topic_labels,
+     "Records produced, by topic."},
+    {AT(dead), METRIC_COUNTER, "heddle_dead_letters_total", dead_labels,
+     "Dead letters by stage and code."},
+    /* The names that dashboards of kafka_exporter ask for. */
+    {AT(lag), METRIC_GAUGE, "kafka_consumergroup_lag", group_labels,
+     "Records not committed yet; NaN while unknown."},
+    {AT(position), METRIC_GAUGE, "kafka_consumergroup_current_offset", group_labels,
+     "Committed offset; NaN without a commit."},
+    {AT(start), METRIC_GAUGE, "kafka_topic_partition_oldest_offset", partition_labels,
+     "Start of the partition; NaN while unknown."},
+    {AT(end), METRIC_GAUGE, "kafka_topic_partition_current_offset", partition_labels,
+     "High watermark of the partition; NaN while unknown."},
+    {AT(stable), METRIC_GAUGE, "heddle_last_stable_offset", partition_labels,
+     "Up to which a read_committed reader gets: below the high watermark while a "
+     "transaction is open; NaN while unknown."},
+    {AT(commits), METRIC_COUNTER, "heddle_commits_total", NULL, "Batches committed."},
+    {AT(aborts), METRIC_COUNTER, "heddle_aborts_total", NULL,
+     "Batches given up, whose records are read again."},
+    {AT(batch_records), METRIC_HISTOGRAM, "heddle_batch_records", NULL,
+     "Records of a batch."},
+    {AT(open_records), METRIC_GAUGE, "heddle_open_records", NULL,
+     "Records worked on and not committed yet."},
+    {AT(stuck), METRIC_GAUGE, "heddle_stuck_partitions", NULL,
+     "Partitions with data that have not advanced for half a minute."},
+    {AT(commit_seconds), METRIC_HISTOGRAM, "heddle_commit_seconds", NULL,
+     "Time to deliver and commit a batch."},
+    {AT(record_seconds), METRIC_HISTOGRAM, "heddle_record_seconds", NULL,
+     "Time from bytes to what a record gives."},
+    {AT(rebalances), METRIC_COUNTER, "heddle_rebalances_total", NULL,
+     "Assignments and revocations of partitions."},
+    {AT(assigned), METRIC_GAUGE, "heddle_assigned_partitions", NULL,
+     "Partitions assigned to this process."},
+    {AT(paused), METRIC_GAUGE, "heddle_paused_partitions", NULL,
+     "Partitions whose next record is tried again later."},
+    {AT(broker_up), METRIC_GAUGE, "heddle_broker_up", NULL,
+     "1 while a broker connection is up."},
+    {AT(queued), METRIC_GAUGE, "heddle_queued_records", NULL,
+     "Records produced and not acknowledged yet."},
+    {AT(late), METRIC_COUNTER, "heddle_late_records_total", NULL,
+     "Records in work past their deadline."},
+};
+
+/* The metric, or its only series; NULL when it can't be added. */
+static void *
+add(struct metrics *metrics, const struct shown *row, struct err *err)
 {
     struct metric_spec spec = {
-        .name = name, .help = help, .type = type, .labels = labels};
-    if (type == METRIC_HISTOGRAM) {
-        bool seconds = strstr(name, "_seconds") != NULL;
+        .name = row->name, .help = row->help, .type = row->type, .labels = row->labels};
+    if (row->type == METRIC_HISTOGRAM) {
+        bool seconds = strstr(row->name, "_seconds") != NULL;
         spec.buckets = seconds ? second_buckets : record_buckets;
         spec.n_buckets = N_BUCKETS;
     }
-    struct metric *metric = to->failed ? NULL : metrics_add(to->metrics, &spec, to->err);
-    to->failed = !metric;
-    return metric;
-}
-
-static struct series *
-add_one(struct adder *to, enum metric_type type, const char *name, const char *help)
-{
-    struct metric *metric = add(to, type, name, NULL, help);
-    return metric ? metric_series(metric, NULL) : NULL;
+    struct metric *metric = metrics_add(metrics, &spec, err);
+    return !metric || row->labels ? (void *)metric : metric_series(metric, NULL);
 }
 
 enum err_kind
@@ -68,60 +109,18 @@ runner_status_init(struct runner_status *status,
                    int64_t job_deadline_ms,
                    struct err *err)
 {
-    struct adder to = {metrics, err, false};
     *status = (struct runner_status){.input = input,
                                      .group = group,
                                      .delivery = delivery,
                                      .job_deadline_ms = job_deadline_ms};
     pthread_mutex_init(&status->lock, NULL);
-    status->records =
-        add(&to, METRIC_COUNTER, "heddle_records_total", outcome_labels,
-            "Records of the input by what became of them: ok, dead or retry.");
-    status->emitted = add(&to, METRIC_COUNTER, "heddle_emitted_total", topic_labels,
-                          "Records produced, by topic.");
-    status->dead = add(&to, METRIC_COUNTER, "heddle_dead_letters_total", dead_labels,
-                       "Dead letters by stage and code.");
-    /* The names that dashboards of kafka_exporter ask for. */
-    status->lag = add(&to, METRIC_GAUGE, "kafka_consumergroup_lag", group_labels,
-                      "Records not committed yet; NaN while unknown.");
-    status->position = add(&to, METRIC_GAUGE, "kafka_consumergroup_current_offset",
-                           group_labels, "Committed offset; NaN without a commit.");
-    status->start = add(&to, METRIC_GAUGE, "kafka_topic_partition_oldest_offset",
-                        partition_labels, "Start of the partition; NaN while unknown.");
-    status->end =
-        add(&to, METRIC_GAUGE, "kafka_topic_partition_current_offset", partition_labels,
-            "High watermark of the partition; NaN while unknown.");
-    status->stable = add(&to, METRIC_GAUGE, "heddle_last_stable_offset", partition_labels,
-                         "Up to which a read_committed reader gets: below the high "
-                         "watermark while a transaction is open; NaN while unknown.");
-    status->commits =
-        add_one(&to, METRIC_COUNTER, "heddle_commits_total", "Batches committed.");
-    status->aborts = add_one(&to, METRIC_COUNTER, "heddle_aborts_total",
-                             "Batches given up, whose records are read again.");
-    status->batch_records =
-        add_one(&to, METRIC_HISTOGRAM, "heddle_batch_records", "Records of a batch.");
-    status->open_records = add_one(&to, METRIC_GAUGE, "heddle_open_records",
-                                   "Records worked on and not committed yet.");
-    status->stuck = add_one(&to, METRIC_GAUGE, "heddle_stuck_partitions",
-                            "Partitions with data that have not advanced for half a "
-                            "minute.");
-    status->commit_seconds = add_one(&to, METRIC_HISTOGRAM, "heddle_commit_seconds",
-                                     "Time to deliver and commit a batch.");
-    status->record_seconds = add_one(&to, METRIC_HISTOGRAM, "heddle_record_seconds",
-                                     "Time from bytes to what a record gives.");
-    status->rebalances = add_one(&to, METRIC_COUNTER, "heddle_rebalances_total",
-                                 "Assignments and revocations of partitions.");
-    status->assigned = add_one(&to, METRIC_GAUGE, "heddle_assigned_partitions",
-                               "Partitions assigned to this process.");
-    status->paused = add_one(&to, METRIC_GAUGE, "heddle_paused_partitions",
-                             "Partitions whose next record is tried again later.");
-    status->broker_up = add_one(&to, METRIC_GAUGE, "heddle_broker_up",
-                                "1 while a broker connection is up.");
-    status->queued = add_one(&to, METRIC_GAUGE, "heddle_queued_records",
-                             "Records produced and not acknowledged yet.");
-    status->late = add_one(&to, METRIC_COUNTER, "heddle_late_records_total",
-                           "Records in work past their deadline.");
-    return to.failed ? err->kind : ERR_OK;
+    for (size_t i = 0; i < sizeof shown / sizeof *shown; i++) {
+        void *added = add(metrics, &shown[i], err);
+        if (!added)
+            return err->kind;
+        memcpy((char *)status + shown[i].at, &added, sizeof added);
+    }
+    return ERR_OK;
 }
 
 void

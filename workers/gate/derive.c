@@ -60,13 +60,11 @@ choose_framework(const struct request *request,
 static enum err_kind
 make_table(const struct emit_frame *frame,
            const struct gate_answer *answer,
-           const struct gate_split *split,
            const struct gate_tools *tools,
            struct arena *arena,
            struct candidate_table *ret_record,
            struct err *err)
 {
-    const struct split_chunk *chunks = frame->record->chunks.items;
     struct table_limits limits = {tools->config.max_rows, tools->config.min_gpu_pct};
     struct list codes;
     *ret_record = (struct candidate_table){
@@ -78,8 +76,8 @@ make_table(const struct emit_frame *frame,
         .origin = frame->record->origin,
         .provenance = *frame->provenance,
     };
-    if (table_build(&chunks[answer->chunk - split->chunks], &tools->categories, &limits,
-                    arena, &ret_record->table, err))
+    if (table_build(frame->accepted, &tools->categories, &limits, arena,
+                    &ret_record->table, err))
         return err->kind;
     if (!report_suppressing(answer, arena, &codes))
         return err_no_memory(err, "the table");
@@ -116,7 +114,6 @@ emit_table(const struct emit_frame *frame,
 static enum err_kind
 add_table(const struct emit_frame *frame,
           const struct gate_answer *answer,
-          const struct gate_split *split,
           const struct gate_tools *tools,
           struct emits *out,
           struct err *err)
@@ -124,7 +121,7 @@ add_table(const struct emit_frame *frame,
     struct candidate_table *record = arena_alloc(out->arena, sizeof *record);
     if (!record)
         return err_no_memory(err, "the table");
-    if (make_table(frame, answer, split, tools, out->arena, record, err))
+    if (make_table(frame, answer, tools, out->arena, record, err))
         return err->kind;
     return emit_table(frame, tools, record, out, err);
 }
@@ -171,6 +168,16 @@ may_retry(const struct split_record *record, const struct gate_answer *answer)
     return answer->retry.mode.data && record->trace.has_size && record->trace.sha256.data;
 }
 
+/* The gate's chunks stand in the order of the record's. */
+static const struct split_chunk *
+accepted_chunk(const struct split_record *record,
+               const struct gate_split *split,
+               const struct gate_answer *answer)
+{
+    const struct split_chunk *chunks = record->chunks.items;
+    return answer->chunk ? &chunks[answer->chunk - split->chunks] : NULL;
+}
+
 enum err_kind
 gate_derive(const struct split_record *record,
             const struct message *in,
@@ -195,6 +202,7 @@ gate_derive(const struct split_record *record,
     struct emit_frame frame = {
         .record = record,
         .request = &request,
+        .accepted = accepted_chunk(record, &split, &answer),
         .provenance = &provenance,
         .key = request.attempt == 2 ? request.retry_of : request.request_id,
         .timestamp_ms = in->timestamp_ms,
@@ -202,7 +210,7 @@ gate_derive(const struct split_record *record,
     if (!may_retry(record, &answer))
         answer.retry = (struct retry_hint){0};
     if (add_verdict(&frame, &answer, out, err) ||
-        (answer.accepted && add_table(&frame, &answer, &split, tools, out, err)) ||
+        (answer.accepted && add_table(&frame, &answer, tools, out, err)) ||
         (answer.retry.mode.data && emit_retry(&frame, &answer, out, err)))
         return err->kind;
     return add_warnings(&frame, &answer, &beside, &split, out, err);

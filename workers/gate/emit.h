@@ -12,6 +12,7 @@
 struct emit_frame {
     const struct split_record *record; /* it has request and origin */
     const struct gate_request *request;
+    const struct split_chunk *accepted; /* NULL: refused */
     const struct provenance *provenance;
     struct slice key;
     int64_t timestamp_ms;

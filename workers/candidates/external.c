@@ -3,48 +3,7 @@
 #include "external.h"
 
 #include "amount.h"
-#include "json_out.h"
-
-enum type { TYPE_STRING, TYPE_NUMBER, TYPE_LIST, TYPE_BOOLEAN };
-
-static const struct known {
-    const char *name;
-    enum type type;
-} known[EXTERNAL_FIELDS] = {
-    [EXTERNAL_KERNEL_ID] = {"kernel_id", TYPE_STRING},
-    [EXTERNAL_NAME] = {"name", TYPE_STRING},
-    [EXTERNAL_DEVICE_KERNEL_NAME] = {"device_kernel_name", TYPE_STRING},
-    [EXTERNAL_OPERATION] = {"operation", TYPE_STRING},
-    [EXTERNAL_SOURCE_FILE] = {"source_file", TYPE_STRING},
-    [EXTERNAL_SOURCE_RESOLUTION_METHOD] = {"source_resolution_method", TYPE_STRING},
-    [EXTERNAL_SOURCE_TYPE] = {"source_type", TYPE_STRING},
-    [EXTERNAL_LIBRARY] = {"library", TYPE_STRING},
-    [EXTERNAL_KERNEL_CATEGORY] = {"kernel_category", TYPE_STRING},
-    [EXTERNAL_SHAPE_PROVENANCE] = {"shape_provenance", TYPE_STRING},
-    [EXTERNAL_SKIP_REASON] = {"skip_reason", TYPE_STRING},
-    [EXTERNAL_GPU_PCT_BASIS] = {"gpu_pct_basis", TYPE_STRING},
-    [EXTERNAL_PATCH_STRATEGY] = {"patch_strategy", TYPE_STRING},
-    [EXTERNAL_CANDIDATE_SOURCE] = {"candidate_source", TYPE_STRING},
-    [EXTERNAL_GPU_PCT] = {"gpu_pct", TYPE_NUMBER},
-    [EXTERNAL_DURATION_US] = {"duration_us", TYPE_NUMBER},
-    [EXTERNAL_CALL_COUNT] = {"call_count", TYPE_NUMBER},
-    [EXTERNAL_PERCENT_OF_TOTAL] = {"percent_of_total", TYPE_NUMBER},
-    [EXTERNAL_KERNEL_TIME_PCT] = {"kernel_time_pct", TYPE_NUMBER},
-    [EXTERNAL_EFFICIENCY_PERCENT] = {"efficiency_percent", TYPE_NUMBER},
-    [EXTERNAL_PLAYBOOK_AGGREGATE_GPU_PCT] = {"vendor_playbook_aggregate_gpu_pct",
-                                             TYPE_NUMBER},
-    [EXTERNAL_PLAYBOOK_MIN_GPU_PCT_FLOOR] = {"vendor_playbook_min_gpu_pct_floor",
-                                             TYPE_NUMBER},
-    [EXTERNAL_SHAPES] = {"shapes", TYPE_LIST},
-    [EXTERNAL_INPUT_SHAPES] = {"input_shapes", TYPE_LIST},
-    [EXTERNAL_INPUT_DTYPES] = {"input_dtypes", TYPE_LIST},
-    [EXTERNAL_BENCHMARK_FILES] = {"benchmark_files", TYPE_LIST},
-    [EXTERNAL_RECOMMENDED_BACKENDS] = {"recommended_backends", TYPE_LIST},
-    [EXTERNAL_REUSABLE_NATIVE_KERNEL] = {"reusable_native_kernel", TYPE_BOOLEAN},
-    [EXTERNAL_SHAPE_DISPATCHABLE] = {"shape_dispatchable", TYPE_BOOLEAN},
-    [EXTERNAL_IS_MULTIGPU] = {"is_multigpu", TYPE_BOOLEAN},
-    [EXTERNAL_RUNTIME_GENERATED_KERNEL] = {"runtime_generated_kernel", TYPE_BOOLEAN},
-};
+#include "identity_set.h"
 
 static const char *const lists[] = {"hot_kernels", "kernel_candidates", "skipped_kernels",
                                     "routable_kernels"};
@@ -52,7 +11,7 @@ static const char *const top_known[] = {"task_groups",     "reusable_native_kern
                                         "framework",       "model_name",
                                         "target_platform", "source"};
 
-enum { LISTS = 4, TOP_KNOWN = 6, FIRST_SLOTS = 64 };
+enum { LISTS = 4, TOP_KNOWN = 6 };
 
 /* Grows by doubling in the arena. */
 struct vector {
@@ -63,16 +22,8 @@ struct vector {
 struct reader {
     struct arena *arena;
     struct vector rows, notes;
-    uint32_t *slots; /* positions + 1 of rows by identity; open addressing */
-    size_t n_slots;
-    struct vector identities; /* struct identity */
+    struct identity_set seen; /* of rows */
     bool no_memory;
-};
-
-/* What tells rows apart: the trimmed kernel_id, else the name. */
-struct identity {
-    bool is_name;
-    struct slice text;
 };
 
 static void *
@@ -93,21 +44,6 @@ push(struct reader *reader, struct vector *vector, size_t size)
     return (char *)vector->items + size * vector->n++;
 }
 
-const char *
-external_field_name(enum external_field field)
-{
-    return known[field].name;
-}
-
-static enum external_field
-field_of(struct slice name)
-{
-    for (int i = 0; i < EXTERNAL_FIELDS; i++)
-        if (slice_is(name, known[i].name))
-            return (enum external_field)i;
-    return EXTERNAL_FIELDS;
-}
-
 static void
 add_note(struct reader *reader,
          struct slice kernel_id,
@@ -121,63 +57,6 @@ add_note(struct reader *reader,
     note->code =
         field ? arena_printf(reader->arena, "%s:%s", code, field) : slice_of(code);
     reader->no_memory |= note->code.data == NULL;
-}
-
-/* --- rows that were seen ------------------------------------------------------------ */
-
-static size_t
-hash_of(const struct identity *identity)
-{
-    uint64_t hash = UINT64_C(14695981039346656037) + identity->is_name;
-    for (size_t i = 0; i < identity->text.len; i++)
-        hash = (hash ^ (unsigned char)identity->text.data[i]) * UINT64_C(1099511628211);
-    return (size_t)(hash ^ (hash >> 32));
-}
-
-static uint32_t *
-slot_of(struct reader *reader, const struct identity *identity)
-{
-    const struct identity *seen = reader->identities.items;
-    size_t at = hash_of(identity) & (reader->n_slots - 1);
-    for (; reader->slots[at]; at = (at + 1) & (reader->n_slots - 1)) {
-        const struct identity *other = &seen[reader->slots[at] - 1];
-        if (other->is_name == identity->is_name &&
-            slice_equal(other->text, identity->text))
-            break;
-    }
-    return &reader->slots[at];
-}
-
-static bool
-grow_slots(struct reader *reader)
-{
-    const struct identity *seen = reader->identities.items;
-    reader->n_slots = reader->n_slots ? 2 * reader->n_slots : FIRST_SLOTS;
-    reader->slots = arena_calloc(reader->arena, reader->n_slots, sizeof reader->slots[0]);
-    if (!reader->slots)
-        return false;
-    for (size_t i = 0; i < reader->identities.n; i++)
-        *slot_of(reader, &seen[i]) = (uint32_t)i + 1;
-    return true;
-}
-
-/* True for an identity that no row had before. */
-static bool
-is_new(struct reader *reader, struct identity identity)
-{
-    if (2 * (reader->identities.n + 1) > reader->n_slots && !grow_slots(reader)) {
-        reader->no_memory = true;
-        return false;
-    }
-    uint32_t *slot = slot_of(reader, &identity);
-    if (*slot)
-        return false;
-    struct identity *added = push(reader, &reader->identities, sizeof *added);
-    if (!added)
-        return false;
-    *added = identity;
-    *slot = (uint32_t)reader->identities.n;
-    return true;
 }
 
 /* --- a row -------------------------------------------------------------------------- */
@@ -230,13 +109,13 @@ read_other(struct reader *reader,
            bool *ret_keep)
 {
     static const enum json_kind kinds[] = {
-        [TYPE_STRING] = JSON_STRING,
-        [TYPE_NUMBER] = JSON_NUMBER,
-        [TYPE_LIST] = JSON_ARRAY,
-        [TYPE_BOOLEAN] = JSON_BOOLEAN,
+        [EXTERNAL_TYPE_STRING] = JSON_STRING,
+        [EXTERNAL_TYPE_NUMBER] = JSON_NUMBER,
+        [EXTERNAL_TYPE_LIST] = JSON_ARRAY,
+        [EXTERNAL_TYPE_BOOLEAN] = JSON_BOOLEAN,
     };
     struct external_value read = null_value(value);
-    if (json_kind(value) == kinds[known[field].type]) {
+    if (json_kind(value) == kinds[external_field_type(field)]) {
         read.state = EXTERNAL_VALUE;
         read.flag = json_is_true(value);
         read.text = json_string(value);
@@ -244,7 +123,7 @@ read_other(struct reader *reader,
             read.text = amount_trim(read.text);
     } else if (json_kind(value) != JSON_NULL) {
         *ret_keep = true;
-        add_note(reader, kernel_id, "field_type", known[field].name);
+        add_note(reader, kernel_id, "field_type", external_field_name(field));
     }
     return read;
 }
@@ -256,12 +135,12 @@ read_field(struct reader *reader,
            struct json_value value,
            struct external_row *row)
 {
-    enum external_field field = field_of(name);
+    enum external_field field = external_field_of(name);
     bool keep = field == EXTERNAL_FIELDS;
     if (!keep)
         row->fields[field] =
-            known[field].type == TYPE_NUMBER
-                ? read_number(reader, kernel_id, known[field].name, value, &keep)
+            external_field_type(field) == EXTERNAL_TYPE_NUMBER
+                ? read_number(reader, kernel_id, external_field_name(field), value, &keep)
                 : read_other(reader, kernel_id, field, value, &keep);
     if (keep)
         row->extra[row->n_extra++] = (struct external_extra){name, value};
@@ -307,7 +186,10 @@ read_entry(struct reader *reader, struct json_value entry)
         return;
     }
     struct identity identity = {id.len == 0, id.len ? id : name};
-    if (is_new(reader, identity))
+    bool added = false;
+    if (!identity_set_add(&reader->seen, identity, reader->arena, &added))
+        reader->no_memory = true;
+    else if (added)
         read_row(reader, id, entry);
 }
 
@@ -336,22 +218,40 @@ read_rows(struct reader *reader, struct json_value root, struct err *err)
 
 /* --- the rest of the document ------------------------------------------------------- */
 
-static bool
-names_row(const struct reader *reader, struct json_value id)
+/* Rows without an id of their own go by their name; a member may still say as little. */
+struct nameless {
+    bool null;
+    bool empty;
+};
+
+static struct nameless
+find_nameless(const struct reader *reader)
 {
     const struct external_row *rows = reader->rows.items;
-    struct slice text = json_string(id);
+    struct nameless found = {false, false};
     for (size_t i = 0; i < reader->rows.n; i++) {
-        const struct external_value *own = &rows[i].fields[EXTERNAL_KERNEL_ID];
-        if (text.data ? own->state == EXTERNAL_VALUE && slice_equal(own->text, text)
-                      : own->state != EXTERNAL_VALUE && json_kind(id) == JSON_NULL)
-            return true;
+        const struct external_value *id = &rows[i].fields[EXTERNAL_KERNEL_ID];
+        found.null |= id->state != EXTERNAL_VALUE;
+        found.empty |= id->state == EXTERNAL_VALUE && id->text.len == 0;
     }
-    return false;
+    return found;
+}
+
+static bool
+names_row(struct reader *reader, const struct nameless *nameless, struct json_value id)
+{
+    const struct identity identity = {false, json_string(id)};
+    if (!identity.text.data)
+        return nameless->null && json_kind(id) == JSON_NULL;
+    if (identity.text.len == 0)
+        return nameless->empty;
+    return identity_set_has(&reader->seen, identity);
 }
 
 static void
-check_members(struct reader *reader, struct json_value group)
+check_members(struct reader *reader,
+              const struct nameless *nameless,
+              struct json_value group)
 {
     struct json_value ids = json_get(group, "kernel_ids");
     struct json_iter iter = json_iter(ids);
@@ -359,14 +259,9 @@ check_members(struct reader *reader, struct json_value group)
     struct json_value id;
     if (json_kind(ids) != JSON_ARRAY)
         return;
-    while (json_next(&iter, &key, &id) && !reader->no_memory) {
-        struct slice text = json_string(id);
-        struct identity identity = {false, text};
-        bool found = text.data && reader->n_slots ? *slot_of(reader, &identity) != 0
-                                                  : names_row(reader, id);
-        if (!found)
-            add_note(reader, text, "group_member_unknown", NULL);
-    }
+    while (json_next(&iter, &key, &id) && !reader->no_memory)
+        if (!names_row(reader, nameless, id))
+            add_note(reader, json_string(id), "group_member_unknown", NULL);
 }
 
 static void
@@ -378,8 +273,9 @@ check_groups(struct reader *reader, struct json_value root)
     struct json_value group;
     if (json_kind(groups) != JSON_ARRAY)
         return;
+    const struct nameless nameless = find_nameless(reader);
     while (json_next(&iter, &key, &group))
-        check_members(reader, group);
+        check_members(reader, &nameless, group);
 }
 
 static bool
@@ -460,75 +356,4 @@ candidates_read(struct slice bytes,
     ret_table->notes = reader.notes.items;
     ret_table->n_notes = reader.notes.n;
     return ERR_OK;
-}
-
-/* --- as JSON ------------------------------------------------------------------------ */
-
-static void
-write_extra(struct buf *out, const struct external_extra *extra, size_t n)
-{
-    buf_add_byte(out, '{');
-    for (size_t i = 0; i < n; i++) {
-        if (i)
-            buf_add_str(out, ", ");
-        json_write_string(out, extra[i].name);
-        buf_add_str(out, ": ");
-        json_out_value(out, extra[i].value);
-    }
-    buf_add_byte(out, '}');
-}
-
-static void
-write_value(struct buf *out,
-            enum external_field field,
-            const struct external_value *value)
-{
-    if (value->state == EXTERNAL_NULL)
-        buf_add_str(out, "null");
-    else if (known[field].type == TYPE_STRING)
-        json_write_string(out, value->text);
-    else if (known[field].type == TYPE_BOOLEAN)
-        buf_add_str(out, value->flag ? "true" : "false");
-    else if (json_kind(value->value) == JSON_STRING)
-        json_out_number(out, value->number);
-    else
-        json_out_value(out, value->value);
-}
-
-static void
-write_row(struct buf *out, const struct external_row *row)
-{
-    bool first = true;
-    buf_add_str(out, "{\"row\": {");
-    for (int i = 0; i < EXTERNAL_FIELDS; i++) {
-        if (row->fields[i].state == EXTERNAL_ABSENT)
-            continue;
-        buf_addf(out, "%s\"%s\": ", first ? "" : ", ", known[i].name);
-        write_value(out, (enum external_field)i, &row->fields[i]);
-        first = false;
-    }
-    buf_add_str(out, "}, \"extra\": ");
-    write_extra(out, row->extra, row->n_extra);
-    buf_add_byte(out, '}');
-}
-
-void
-candidates_write(const struct external_table *table, struct buf *out)
-{
-    buf_add_str(out, "{\"rows\": [");
-    for (size_t i = 0; i < table->n_rows; i++) {
-        buf_add_str(out, i ? ", " : "");
-        write_row(out, &table->rows[i]);
-    }
-    buf_add_str(out, "], \"notes\": [");
-    for (size_t i = 0; i < table->n_notes; i++) {
-        buf_add_str(out, i ? ", {\"kernel_id\": " : "{\"kernel_id\": ");
-        json_write_string(out, table->notes[i].kernel_id);
-        buf_add_str(out, ", \"code\": ");
-        json_write_string(out, table->notes[i].code);
-        buf_add_byte(out, '}');
-    }
-    buf_add_str(out, "], \"top_extra\": ");
-    write_extra(out, table->top_extra, table->n_top_extra);
-    buf_add_byte(out, '}');
 }

@@ -119,6 +119,8 @@ json_out_value(struct buf *out, struct json_value value)
     enum json_kind kind = json_kind(value);
     if (kind == JSON_OBJECT || kind == JSON_ARRAY)
         write_container(out, value);
+    else if (json_is_special(value))
+        buf_add_slice(out, json_number(value));
     else
         json_write(out, value);
 }

@@ -3,7 +3,7 @@
 #include "shapes.h"
 
 #include "amount.h"
-#include "operand.h"
+#include "signature.h"
 
 #include <stdlib.h>
 

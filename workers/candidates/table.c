@@ -4,73 +4,44 @@
 
 #include "amount.h"
 #include "collective.h"
-#include "shapes.h"
+#include "table_row.h"
 #include "text.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Shares that leave a note (kernel-table.md 10). */
 #define HIGH_UNCLASSIFIED 0.4
 #define LOW_CORRELATION   0.1
 
-enum {
-    SHORT_NAME_CHARS = 80,
-    MAX_NOTES = 4,
-    KERNEL_ID_BYTES = 24,
-    MAX_TILES = DEVICE_NAME_BYTES / 14
-};
-
-/* A row of the chunk and what its name and launches say. */
-struct entry {
-    const struct kernel_row *row;
-    struct slice name; /* cut */
-    struct launcher launcher;
-    const char *category;
-    const char *collective_op; /* NULL: no collective */
-};
-
-struct totals {
-    double busy;   /* kernels alone */
-    double all;    /* copies, too */
-    double eager;  /* of kernels, by an op */
-    double others; /* of kernels, unclassified */
-    struct amount wall;
-};
+enum { MAX_NOTES = 4 };
 
 struct builder {
     const struct split_chunk *chunk;
     const struct table_limits *limits;
     struct arena *arena;
-    struct entry *entries;
+    struct table_entry *entries;
     size_t n;
     size_t n_kept;
-    struct totals totals;
+    struct table_totals totals;
 };
-
-static bool
-is_kernel(const struct kernel_row *row)
-{
-    return row->category == KERNEL_CATEGORY_KERNEL;
-}
 
 static int
 by_time(const void *a, const void *b)
 {
-    const struct kernel_row *x = ((const struct entry *)a)->row;
-    const struct kernel_row *y = ((const struct entry *)b)->row;
+    const struct kernel_row *x = ((const struct table_entry *)a)->row;
+    const struct kernel_row *y = ((const struct table_entry *)b)->row;
     if (x->total_ns != y->total_ns)
         return x->total_ns > y->total_ns ? -1 : 1;
     return slice_compare(x->name, y->name);
 }
 
 static void
-add_totals(struct totals *totals, const struct entry *entry)
+add_totals(struct table_totals *totals, const struct table_entry *entry)
 {
     const struct kernel_row *row = entry->row;
     const struct launch_group *launches = row->launches.items;
     totals->all += (double)row->total_ns;
-    if (!is_kernel(row))
+    if (!table_is_kernel(row))
         return;
     totals->busy += (double)row->total_ns;
     if (strcmp(entry->category, "Others") == 0)
@@ -88,14 +59,15 @@ read_entries(struct builder *builder,
 {
     const struct kernel_row *rows = builder->chunk->kernels.items;
     builder->n = builder->chunk->kernels.n;
-    builder->entries = arena_alloc(builder->arena, builder->n * sizeof(struct entry));
+    builder->entries =
+        arena_alloc(builder->arena, builder->n * sizeof(struct table_entry));
     if (!builder->entries)
         return err_no_memory(err, "the rows of a table");
     for (size_t i = 0; i < builder->n; i++) {
         struct slice name = text_cut_bytes(rows[i].name, DEVICE_NAME_BYTES);
         struct launcher launcher = launcher_of(&rows[i]);
-        const char *op = is_kernel(&rows[i]) ? collective_of(name) : NULL;
-        builder->entries[i] = (struct entry){
+        const char *op = table_is_kernel(&rows[i]) ? collective_of(name) : NULL;
+        builder->entries[i] = (struct table_entry){
             .row = &rows[i],
             .name = name,
             .launcher = launcher,
@@ -111,191 +83,6 @@ read_entries(struct builder *builder,
     return ERR_OK;
 }
 
-static struct slice
-short_name(struct slice name)
-{
-    const char *end = name.len ? memchr(name.data, '<', name.len) : NULL;
-    if (end)
-        name.len = (size_t)(end - name.data);
-    name = text_cut(amount_trim(name), SHORT_NAME_CHARS);
-    return name.len ? name : SLICE("unknown_kernel");
-}
-
-static struct amount
-percent(double ns, double whole)
-{
-    if (!(whole < 0) && !(whole > 0))
-        return AMOUNT_UNKNOWN;
-    return AMOUNT(amount_round(100.0 * ns / whole, 3));
-}
-
-static double
-denominator(const struct builder *builder)
-{
-    return builder->totals.wall.known ? builder->totals.wall.value : builder->totals.all;
-}
-
-/* Letters of an axis, an underscore, digits; 0 when they are not there. */
-static size_t
-tile_at(struct slice name, size_t at, size_t *ret_axis, size_t *ret_digits)
-{
-    size_t i = at;
-    while (i < name.len && ((name.data[i] | 32) >= 'a' && (name.data[i] | 32) <= 'z'))
-        i++;
-    *ret_axis = i - at;
-    if (i == at || i == name.len || name.data[i] != '_')
-        return 0;
-    size_t begin = ++i;
-    while (i < name.len && name.data[i] >= '0' && name.data[i] <= '9')
-        i++;
-    *ret_digits = i - begin;
-    return *ret_digits ? i - at : 0;
-}
-
-static bool
-read_tiles(struct slice name, struct arena *arena, struct list *ret_tiles)
-{
-    static const char mark[] = "BLOCK_SIZE_";
-    struct slice found[MAX_TILES];
-    size_t n = 0;
-    const char *end = name.data + name.len;
-    const char *at = name.data;
-    while (n < MAX_TILES && at &&
-           (at = memmem(at, (size_t)(end - at), mark, sizeof mark - 1))) {
-        size_t axis = 0;
-        size_t digits = 0;
-        at += sizeof mark - 1;
-        size_t len = tile_at(name, (size_t)(at - name.data), &axis, &digits);
-        if (len == 0)
-            continue;
-        found[n] =
-            arena_printf(arena, "%.*s=%.*s", (int)axis, at, (int)digits, at + axis + 1);
-        if (!found[n++].data)
-            return false;
-        at += len;
-    }
-    struct slice *kept = n ? arena_alloc(arena, n * sizeof kept[0]) : NULL;
-    if (n && !kept)
-        return false;
-    if (n)
-        memcpy(kept, found, n * sizeof kept[0]);
-    *ret_tiles = (struct list){kept, n};
-    return true;
-}
-
-static void
-set_mean(struct candidate_row *row)
-{
-    row->has_mean_ns = row->call_count != 0;
-    if (!row->has_mean_ns)
-        return;
-    double mean = (double)row->duration_ns / 1000.0 / (double)row->call_count;
-    double ns = round(1000.0 * amount_round(mean, 3));
-    row->mean_ns = fabs(ns) < 9e18 ? (int64_t)ns : row->duration_ns;
-}
-
-#define SET_IF(row, member, amount)                                                      \
-    do {                                                                                 \
-        (row)->has_##member = (amount).known;                                            \
-        (row)->member = (amount).value;                                                  \
-    } while (0)
-
-static void
-set_shares(struct candidate_row *row,
-           const struct builder *builder,
-           const struct entry *entry)
-{
-    double ns = (double)entry->row->total_ns;
-    struct amount wall = percent(ns, denominator(builder));
-    struct amount busy =
-        is_kernel(entry->row) ? percent(ns, builder->totals.busy) : AMOUNT_UNKNOWN;
-    SET_IF(row, gpu_pct, wall);
-    SET_IF(row, percent_of_total, wall);
-    SET_IF(row, kernel_time_pct, busy);
-    row->gpu_pct_basis =
-        builder->totals.wall.known ? SLICE("e2e_window") : SLICE("listed_ops_sum");
-}
-
-static void
-set_collective(struct candidate_row *row, const char *operation)
-{
-    row->is_multigpu = operation != NULL;
-    row->num_gpus_recommended = operation ? 2 : 1;
-    row->duration_includes_wait = operation != NULL;
-    row->has_kernel_contract = operation != NULL;
-    if (operation)
-        row->kernel_contract =
-            (struct kernel_contract){SLICE("collective"), slice_of(operation)};
-}
-
-static void
-set_frame(struct candidate_row *row, struct slice text)
-{
-    struct frame frame = frame_of(text);
-    row->trace_launcher_file = frame.file;
-    row->has_trace_launcher_line = frame.file.data != NULL;
-    row->trace_launcher_line = frame.line;
-    row->trace_launcher_function = frame.function;
-}
-
-static bool
-set_shapes(struct candidate_row *row, const struct entry *entry, struct arena *arena)
-{
-    struct shape_fields fields;
-    if (!shapes_of(entry->row, &entry->launcher, arena, &fields))
-        return false;
-    row->shapes = fields.shapes;
-    row->input_shapes = fields.input_shapes;
-    row->input_dtypes = fields.input_dtypes;
-    row->shape_provenance = fields.provenance;
-    row->shape_missing_reason = fields.missing_reason;
-    row->has_shape_dispatchable = fields.dispatchable;
-    row->shape_dispatchable = fields.dispatchable;
-    row->notes = fields.notes;
-    return true;
-}
-
-/* What stands in every row until another worker fills it. */
-static const struct candidate_row unresolved = {
-    .bound_type = {"unknown", 7},
-    .source_file = {"", 0},
-    .source_resolution_method = {"unresolved", 10},
-    .skip_reason = {"source file not resolved", 24},
-    .op_fanout_index = 1,
-    .op_fanout_total = 1,
-};
-
-static bool
-make_row(const struct builder *builder,
-         const struct entry *entry,
-         size_t position,
-         struct candidate_row *row)
-{
-    const struct kernel_row *kernel = entry->row;
-    *row = unresolved;
-    row->kernel_id = arena_printf(builder->arena, "k%03zu", position);
-    row->name = entry->launcher.op.len ? entry->launcher.op : short_name(entry->name);
-    row->device_kernel_name = entry->name;
-    row->device_kernel_names = (struct list){&row->device_kernel_name, 1};
-    row->name_truncated = entry->name.len < kernel->name.len;
-    row->operation = entry->launcher.op;
-    row->duration_ns = kernel->total_ns;
-    row->call_count = kernel->calls;
-    row->min_ns = kernel->min_ns;
-    row->max_ns = kernel->max_ns;
-    row->streams = kernel->streams;
-    row->launch_kind = slice_of(launch_kind_name(entry->launcher.kind));
-    row->kernel_category = slice_of(entry->category);
-    row->launch_grid = kernel->launch_grid;
-    row->launch_block = kernel->launch_block;
-    set_mean(row);
-    set_shares(row, builder, entry);
-    set_collective(row, entry->collective_op);
-    set_frame(row, kernel->frame);
-    return row->kernel_id.data && set_shapes(row, entry, builder->arena) &&
-           read_tiles(entry->name, builder->arena, &row->tile_from_name);
-}
-
 static enum err_kind
 make_rows(struct builder *builder, struct kernel_table *table, struct err *err)
 {
@@ -307,7 +94,8 @@ make_rows(struct builder *builder, struct kernel_table *table, struct err *err)
     if (!rows)
         return err_no_memory(err, "the rows of a table");
     for (size_t i = 0; i < builder->n_kept; i++)
-        if (!make_row(builder, &builder->entries[i], i + 1, &rows[i]))
+        if (!table_row_make(&builder->entries[i], &builder->totals, i + 1, builder->arena,
+                            &rows[i]))
             return err_no_memory(err, "a row of a table");
     table->hot_kernels = (struct list){rows, builder->n_kept};
     return ERR_OK;
@@ -322,10 +110,11 @@ count_omitted(const struct builder *builder, struct omitted_rows *omitted)
         lost += (double)builder->entries[i].row->total_ns;
         ns = (int64_t)((uint64_t)ns + (uint64_t)builder->entries[i].row->total_ns);
     }
-    struct amount share = percent(lost, denominator(builder));
+    struct amount share = table_percent(lost, table_denominator(&builder->totals));
     *omitted = (struct omitted_rows){.rows = (int64_t)(builder->n - builder->n_kept),
                                      .total_ns = ns};
-    SET_IF(omitted, gpu_pct, share);
+    omitted->has_gpu_pct = share.known;
+    omitted->gpu_pct = share.value;
 }
 
 /* Rows at or above the floor; `ret_shaped`: one of them has shapes. */
@@ -350,7 +139,7 @@ count_hot(const struct builder *builder,
 static enum err_kind
 make_notes(const struct builder *builder, struct kernel_table *table, struct err *err)
 {
-    const struct totals *totals = &builder->totals;
+    const struct table_totals *totals = &builder->totals;
     struct table_note *notes = arena_calloc(builder->arena, MAX_NOTES, sizeof notes[0]);
     bool shaped = false;
     size_t hot = count_hot(builder, table, &shaped);

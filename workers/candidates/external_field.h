@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Fields of an external row that are known, and what they hold (kernel-table.md 7). */
+#pragma once
+
+#include "slice.h"
+
+enum external_field {
+    EXTERNAL_KERNEL_ID,
+    EXTERNAL_NAME,
+    EXTERNAL_DEVICE_KERNEL_NAME,
+    EXTERNAL_OPERATION,
+    EXTERNAL_SOURCE_FILE,
+    EXTERNAL_SOURCE_RESOLUTION_METHOD,
+    EXTERNAL_SOURCE_TYPE,
+    EXTERNAL_LIBRARY,
+    EXTERNAL_KERNEL_CATEGORY,
+    EXTERNAL_SHAPE_PROVENANCE,
+    EXTERNAL_SKIP_REASON,
+    EXTERNAL_GPU_PCT_BASIS,
+    EXTERNAL_PATCH_STRATEGY,
+    EXTERNAL_CANDIDATE_SOURCE,
+    EXTERNAL_GPU_PCT,
+    EXTERNAL_DURATION_US,
+    EXTERNAL_CALL_COUNT,
+    EXTERNAL_PERCENT_OF_TOTAL,
+    EXTERNAL_KERNEL_TIME_PCT,
+    EXTERNAL_EFFICIENCY_PERCENT,
+    EXTERNAL_PLAYBOOK_AGGREGATE_GPU_PCT,
+    EXTERNAL_PLAYBOOK_MIN_GPU_PCT_FLOOR,
+    EXTERNAL_SHAPES,
+    EXTERNAL_INPUT_SHAPES,
+    EXTERNAL_INPUT_DTYPES,
+    EXTERNAL_BENCHMARK_FILES,
+    EXTERNAL_RECOMMENDED_BACKENDS,
+    EXTERNAL_REUSABLE_NATIVE_KERNEL,
+    EXTERNAL_SHAPE_DISPATCHABLE,
+    EXTERNAL_IS_MULTIGPU,
+    EXTERNAL_RUNTIME_GENERATED_KERNEL,
+    EXTERNAL_FIELDS,
+};
+
+enum external_type {
+    EXTERNAL_TYPE_STRING,
+    EXTERNAL_TYPE_NUMBER,
+    EXTERNAL_TYPE_LIST,
+    EXTERNAL_TYPE_BOOLEAN,
+};
+
+const char *external_field_name(enum external_field field);
+enum external_type external_field_type(enum external_field field);
+/* EXTERNAL_FIELDS for any other name. */
+enum external_field external_field_of(struct slice name);

@@ -5,7 +5,7 @@
 #include "buf.h"
 #include "cleanup.h"
 #include "disk.h"
-#include "file_uri.h"
+#include "uri.h"
 
 #include <errno.h>
 #include <fcntl.h>

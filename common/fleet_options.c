@@ -116,6 +116,38 @@ const struct option fleet_run_options[] = {
     {SETTING("claim", "roots", OPTION_LIST, claim_roots), .arg = "DIR",
      .traits = OPTION_LONG_FLAG,
      .help = "Folder below which file:// claims may be read; repeatable."},
+    {SETTING("claim", "ca_file", OPTION_TEXT, remote.ca_file), .arg = "FILE",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Certificates (PEM) that servers of https:// and s3:// claims are checked "
+             "with; else the system's."},
+    {SETTING("claim", "cert_file", OPTION_TEXT, remote.cert_file), .arg = "FILE",
+     .traits = OPTION_LONG_FLAG, .help = "Our certificate (PEM) for these servers."},
+    {SETTING("claim", "key_file", OPTION_TEXT, remote.key_file), .arg = "FILE",
+     .traits = OPTION_LONG_FLAG, .help = "Key (PEM) of our certificate."},
+    {SETTING("claim", "connect_timeout", OPTION_DURATION, remote.connect_timeout_ms),
+     .value = "5s", .min = 1, .max = 300000, .traits = OPTION_LONG_FLAG,
+     .help = "How long a server may take to be reached."},
+    {SETTING("claim", "stall_timeout", OPTION_DURATION, remote.stall_timeout_ms),
+     .value = "30s", .min = 1000, .max = 3600000, .traits = OPTION_LONG_FLAG,
+     .help = "How long a transfer may go without a byte; counted in whole seconds."},
+    {SETTING("s3", "endpoint", OPTION_TEXT, remote.s3.endpoint), .arg = "URL",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Where s3:// is; else Amazon's endpoint of the region."},
+    {SETTING("s3", "region", OPTION_TEXT, remote.s3.region), .arg = "NAME",
+     .value = "us-east-1", .traits = OPTION_LONG_FLAG,
+     .help = "Region that requests are signed for."},
+    {SETTING("s3", "addressing", OPTION_CHOICE, remote.s3.addressing), .value = "path",
+     .choices = "path|virtual", .traits = OPTION_LONG_FLAG,
+     .help = "Whether the bucket stands in the path or in the host's name."},
+    {SETTING("s3", "access_key", OPTION_TEXT, remote.s3.access_key), .arg = "ID",
+     .traits = OPTION_LONG_FLAG,
+     .help = "Id of the key that requests are signed with; none: they are not signed."},
+    {SETTING("s3", "secret_key", OPTION_TEXT, remote.s3.secret_key), .arg = "TEXT",
+     .traits = OPTION_LONG_FLAG | OPTION_SECRET,
+     .help = "The key itself; @file:PATH reads it from a file."},
+    {SETTING("s3", "session_token", OPTION_TEXT, remote.s3.session_token), .arg = "TEXT",
+     .traits = OPTION_LONG_FLAG | OPTION_SECRET,
+     .help = "Token of a key that is lent for a while."},
     {SETTING("dead", "headers", OPTION_CHOICE, dead_headers), .value = "heddle",
      .choices = "heddle|connect", .traits = OPTION_LONG_FLAG,
      .help = "Header names of a dead letter: Heddle's, or Kafka Connect's besides."},
@@ -123,8 +155,8 @@ const struct option fleet_run_options[] = {
 const size_t n_fleet_run_options = sizeof fleet_run_options / sizeof *fleet_run_options;
 
 const char *const fleet_sections[] = {
-    "heddle",  "kafka",  "claim",    "dead",  "audit",  "feed",  "split",  "gate",
-    "resolve", "review", "dispatch", "redis", "schema", "table", "topics", NULL};
+    "heddle", "kafka",    "claim", "dead", "audit",  "feed",  "split",  "gate", "resolve",
+    "review", "dispatch", "redis", "s3",   "schema", "table", "topics", NULL};
 
 struct kafka_settings
 fleet_kafka_settings(const struct fleet_settings *settings,

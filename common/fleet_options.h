@@ -9,6 +9,7 @@
 #include "kafka.h"
 #include "options.h"
 #include "registry.h"
+#include "remote.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,6 +42,7 @@ struct fleet_settings {
     int64_t dead_headers;   /* enum fleet_dead_headers */
     int64_t dead_max_attempts;
     struct option_list claim_roots;
+    struct remote_settings remote;
     struct {
         const char *registry; /* URL; NULL: single-object encoding, no registry */
         const char *username;

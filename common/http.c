@@ -5,14 +5,18 @@
 #include "cleanup.h"
 
 #include <curl/curl.h>
+#include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
 
 enum {
     CONNECT_TIMEOUT_MS = 5000,
     TIMEOUT_MS = 30000,
     MAX_REDIRECTS = 3,
+    STATUS_OK = 200,
 };
 
 #define MAX_ANSWER_BYTES ((size_t)4 << 20)
@@ -32,21 +36,37 @@ start_library(void)
 }
 
 static void
+apply_times(CURL *curl, const struct http_settings *s)
+{
+    int64_t connect_ms = s->connect_timeout_ms;
+    int64_t whole_ms = s->timeout_ms ? s->timeout_ms : TIMEOUT_MS;
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS,
+                     (long)(connect_ms ? connect_ms : CONNECT_TIMEOUT_MS));
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
+                     whole_ms == HTTP_NO_TIMEOUT ? 0L : (long)whole_ms);
+    if (s->stall_timeout_ms) {
+        curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME,
+                         (long)((s->stall_timeout_ms + 999) / 1000));
+    }
+}
+
+static void
 apply(CURL *curl, const struct http_settings *s)
 {
     curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
-    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, s->signature ? 0L : 1L);
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)MAX_REDIRECTS);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "heddle/" HEDDLE_VERSION);
-    curl_easy_setopt(
-        curl, CURLOPT_CONNECTTIMEOUT_MS,
-        (long)(s->connect_timeout_ms ? s->connect_timeout_ms : CONNECT_TIMEOUT_MS));
-    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS,
-                     (long)(s->timeout_ms ? s->timeout_ms : TIMEOUT_MS));
-    if (s->username) {
+    apply_times(curl, s);
+    if (s->signature) {
+        curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, s->signature);
+        curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+    } else if (s->username) {
         curl_easy_setopt(curl, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+    }
+    if (s->username) {
         curl_easy_setopt(curl, CURLOPT_USERNAME, s->username);
         curl_easy_setopt(curl, CURLOPT_PASSWORD, s->password ? s->password : "");
     }
@@ -92,23 +112,86 @@ http_response_done(struct http_response *response)
     buf_done(&response->body);
 }
 
+/* --- one request ------------------------------------------------------------------- */
+
+/* A request on its way. */
+struct exchange {
+    CURL *curl;
+    const struct http_request *request;
+    struct buf body; /* of the answer */
+    bool is_ended;   /* the sink wanted no more */
+    int64_t sent;    /* of the upload */
+};
+
+static long
+status_of(CURL *curl)
+{
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
 static size_t
 on_body(char *data, size_t size, size_t n, void *state)
 {
-    struct buf *body = state;
-    buf_add(body, data, size * n);
-    return body->failed ? 0 : size * n;
+    struct exchange *exchange = state;
+    const struct http_sink *sink = exchange->request->sink;
+    if (sink && status_of(exchange->curl) == STATUS_OK) {
+        exchange->is_ended = !sink->take(sink->state, (struct slice){data, size * n});
+        return exchange->is_ended ? 0 : size * n;
+    }
+    buf_add(&exchange->body, data, size * n);
+    return exchange->body.failed ? 0 : size * n;
+}
+
+static size_t
+on_upload(char *data, size_t size, size_t n, void *state)
+{
+    struct exchange *exchange = state;
+    int64_t left = exchange->request->upload_bytes - exchange->sent;
+    size_t cap = size * n;
+    if (left < (int64_t)cap)
+        cap = (size_t)left;
+    ssize_t len;
+    do {
+        len = pread(exchange->request->upload_fd, data, cap, (off_t)exchange->sent);
+    } while (len < 0 && errno == EINTR);
+    if (len < 0 || (len == 0 && left > 0))
+        return CURL_READFUNC_ABORT;
+    exchange->sent += len;
+    return (size_t)len;
+}
+
+static int
+on_seek(void *state, curl_off_t offset, int origin)
+{
+    struct exchange *exchange = state;
+    if (origin != SEEK_SET)
+        return CURL_SEEKFUNC_CANTSEEK;
+    exchange->sent = offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+static bool
+is_redirected(CURL *curl)
+{
+    long n = 0;
+    curl_easy_getinfo(curl, CURLINFO_REDIRECT_COUNT, &n);
+    return n > 0;
 }
 
 static enum err_kind
 explain(const struct http *http,
         CURLcode code,
-        const struct http_request *request,
-        const struct buf *body,
+        const struct exchange *exchange,
         struct err *err)
 {
+    const struct http_request *request = exchange->request;
     const char *why = http->detail[0] ? http->detail : curl_easy_strerror(code);
-    if (body->failed)
+    if (exchange->is_ended)
+        return err_set(err, ERR_RETRY, "http_ended", "%s: more than wanted",
+                       request->url);
+    if (exchange->body.failed)
         return err_set(err, ERR_RETRY, "http_answer_too_large",
                        "%s answered with more than %zu bytes", request->url,
                        http->max_bytes);
@@ -124,6 +207,10 @@ explain(const struct http *http,
                          request->url, why);
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
+        if (is_redirected(http->curl))
+            return err_set(err, ERR_RETRY, "http_unreachable",
+                           "%s: it points to an address that is not followed: %s",
+                           request->url, why);
         return err_fatal(err, EXIT_CONFIG, "http_bad_url",
                          "%s: %s; an address starts with http:// or https://",
                          request->url, why);
@@ -152,10 +239,42 @@ free_list(struct curl_slist **list)
     curl_slist_free_all(*list);
 }
 
-static void
-set_request(CURL *curl, const struct http_request *request, struct buf *body)
+static bool
+add_headers(struct curl_slist **list, const struct http_request *request)
 {
+    if ((request->content_type &&
+         !add_header(list, "Content-Type", request->content_type)) ||
+        (request->accept && !add_header(list, "Accept", request->accept)))
+        return false;
+    for (const char *const *line = request->headers; line && *line; line++) {
+        struct curl_slist *longer = curl_slist_append(*list, *line);
+        if (!longer)
+            return false;
+        *list = longer;
+    }
+    return true;
+}
+
+static void
+set_upload(CURL *curl, struct exchange *exchange)
+{
+    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE,
+                     (curl_off_t)exchange->request->upload_bytes);
+    curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_upload);
+    curl_easy_setopt(curl, CURLOPT_READDATA, exchange);
+    curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+    curl_easy_setopt(curl, CURLOPT_SEEKDATA, exchange);
+}
+
+static void
+set_request(CURL *curl, struct exchange *exchange)
+{
+    const struct http_request *request = exchange->request;
+    bool is_secure = strncasecmp(request->url, "https:", 6) == 0;
     curl_easy_setopt(curl, CURLOPT_URL, request->url);
+    curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
+                     is_secure ? "https" : "http,https");
     curl_easy_setopt(curl, CURLOPT_HTTPGET, 1L);
     if (request->body.data) {
         curl_easy_setopt(curl, CURLOPT_POST, 1L);
@@ -163,9 +282,19 @@ set_request(CURL *curl, const struct http_request *request, struct buf *body)
                          (curl_off_t)request->body.len);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body.data);
     }
+    if (request->upload_bytes)
+        set_upload(curl, exchange);
+    curl_easy_setopt(curl, CURLOPT_NOBODY,
+                     strcmp(request->method, "HEAD") == 0 ? 1L : 0L);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, exchange);
+}
+
+static void
+exchange_done(struct exchange *exchange)
+{
+    buf_done(&exchange->body);
 }
 
 enum err_kind
@@ -175,25 +304,20 @@ http_call(struct http *http,
           struct err *err)
 {
     CLEANUP(free_list) struct curl_slist *headers = NULL;
-    if ((request->content_type &&
-         !add_header(&headers, "Content-Type", request->content_type)) ||
-        (request->accept && !add_header(&headers, "Accept", request->accept)))
+    CLEANUP(exchange_done)
+    struct exchange exchange = {.curl = http->curl, .request = request};
+    buf_init(&exchange.body, http->max_bytes);
+    if (!add_headers(&headers, request))
         return err_no_memory(err, "an HTTP request");
-
-    CLEANUP(buf_done) struct buf body;
-    buf_init(&body, http->max_bytes);
-    set_request(http->curl, request, &body);
+    set_request(http->curl, &exchange);
     curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, headers);
     http->detail[0] = '\0';
     CURLcode code = curl_easy_perform(http->curl);
     curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, NULL);
     if (code != CURLE_OK)
-        return explain(http, code, request, &body, err);
-
-    long status = 0;
-    curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &status);
-    *ret_response = (struct http_response){status, body};
-    body = BUF_INIT;
+        return explain(http, code, &exchange, err);
+    *ret_response = (struct http_response){status_of(http->curl), exchange.body};
+    exchange.body = BUF_INIT;
     return ERR_OK;
 }
 

@@ -9,6 +9,7 @@
 #include "err.h"
 #include "slice.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct http;
@@ -21,8 +22,21 @@ struct http_settings {
     const char *cert_file; /* PEM client certificate, with `key_file` */
     const char *key_file;
     int64_t connect_timeout_ms; /* 0: 5 s */
-    int64_t timeout_ms;         /* of the whole request; 0: 30 s */
+    int64_t timeout_ms;         /* of the whole request; 0: 30 s; HTTP_NO_TIMEOUT */
+    int64_t stall_timeout_ms;   /* without a byte in either direction; 0: none */
     size_t max_bytes;           /* of the answer's body; 0: 4 MiB */
+    /* Signs requests as Amazon does (version 4), "aws:amz:REGION:SERVICE", with username
+     * and password as the keys; NULL: not. Such requests follow no redirect, and their
+     * path goes as it is. */
+    const char *signature;
+};
+
+enum { HTTP_NO_TIMEOUT = -1 };
+
+/* Takes the body of a 200, piece by piece; false ends the transfer. */
+struct http_sink {
+    void *state;
+    bool (*take)(void *state, struct slice piece);
 };
 
 struct http_request {
@@ -31,6 +45,11 @@ struct http_request {
     const char *content_type; /* of the body; NULL: none */
     const char *accept;       /* NULL: anything */
     struct slice body;        /* data NULL: none */
+    int upload_fd;            /* body of `upload_bytes` from its start, with PUT */
+    int64_t upload_bytes;     /* 0: none */
+    const char *const
+        *headers; /* further ones, "Name: value"; NULL-terminated, or NULL */
+    const struct http_sink *sink; /* NULL: the body goes to the response */
 };
 
 struct http_response {
@@ -38,7 +57,9 @@ struct http_response {
     struct buf body; /* owned; http_response_done */
 };
 
-/* Redirects are followed three times, to http and https only. ERR_FATAL "out_of_memory".
+/*
+ * Redirects are followed three times, to http and https only and never from https to
+ * http. ERR_FATAL "out_of_memory".
  */
 struct http *http_new(const struct http_settings *settings, struct err *err);
 void http_free(struct http *http);
@@ -47,8 +68,9 @@ void http_response_done(struct http_response *response);
 /*
  * ERR_OK for every answer, whatever its status. ERR_RETRY "http_unreachable" (refused,
  * unknown host, reset) or "http_timeout"; ERR_RETRY "http_answer_too_large" above the
- * ceiling; ERR_FATAL EXIT_CONFIG "http_tls" when the server's certificate or ours is
- * refused, "http_bad_url" for an unusable address. No message shows a password.
+ * ceiling, "http_ended" when the sink wanted no more; ERR_FATAL EXIT_CONFIG "http_tls"
+ * when the server's certificate or ours is refused, "http_bad_url" for an unusable
+ * address. No message shows a password.
  */
 enum err_kind http_call(struct http *http,
                         const struct http_request *request,

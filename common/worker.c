@@ -19,6 +19,7 @@
 #include "metrics.h"
 #include "program.h"
 #include "runner.h"
+#include "s3.h"
 #include "states.h"
 #include "watchdog.h"
 
@@ -98,15 +99,19 @@ prepare(struct process *process, struct err *err)
         snprintf(process->group, sizeof process->group, "%s", fleet->group);
     else
         snprintf(process->group, sizeof process->group, "heddle-%s", worker->name);
-    if (digest_config(process, err))
+    if (digest_config(process, err) || s3_check(&fleet->remote.s3, err))
         return err->kind;
     process->provenance = (struct provenance){
         .worker = slice_of(worker->name),
         .version = SLICE(HEDDLE_VERSION),
         .config_sha256 = slice_of(process->config_sha256),
     };
-    process->context = (struct worker_context){.provenance = &process->provenance,
-                                               .claim_roots = fleet->claim_roots};
+    process->context = (struct worker_context){
+        .provenance = &process->provenance,
+        .claim_roots = fleet->claim_roots,
+        .remote = &fleet->remote,
+        .gather_ms = fleet->job_deadline_ms / 2,
+    };
     process->dead = (struct dead_letter_source){
         .group = process->group,
         .worker = worker->name,

@@ -9,6 +9,7 @@
 #include "options.h"
 #include "origin.h"
 #include "record.h"
+#include "remote.h"
 #include "serde.h"
 #include "store.h"
 
@@ -26,8 +27,10 @@ typedef enum err_kind worker_record_fn(void *state,
 struct worker_context {
     const struct provenance
         *provenance; /* worker, version, config_sha256, generation; no inputs */
-    const struct schema_source *schemas; /* NULL without a registry */
-    struct option_list claim_roots;      /* setting claim.roots */
+    const struct schema_source *schemas;  /* NULL without a registry */
+    struct option_list claim_roots;       /* setting claim.roots */
+    const struct remote_settings *remote; /* settings [claim] and [s3] */
+    int64_t gather_ms; /* what fetching the claims of one record may take */
     /* Where the state of each partition is; NULL: a dry run, or a worker without state.
      */
     struct states *states;

@@ -10,9 +10,22 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <strings.h>
 #include <time.h>
 
-enum { MAX_FILE_BYTES = 64 * 1024, MAX_BODY_BYTES = 64 * 1024, URL_BYTES = 64 };
+enum {
+    MAX_FILE_BYTES = 64 * 1024,
+    MAX_BODY_BYTES = 64 * 1024,
+    MAX_HEADERS = 32,
+    HEADER_BYTES = 1024,
+    URL_BYTES = 64,
+    LINE_BYTES = 1024,
+};
+
+struct header {
+    char name[64];
+    char value[HEADER_BYTES];
+};
 
 struct canned_http {
     struct MHD_Daemon *daemon;
@@ -25,6 +38,9 @@ struct canned_http {
     size_t n_answers;
     atomic_uint requests;
     char last_body[MAX_BODY_BYTES];
+    char last_line[LINE_BYTES];
+    struct header headers[MAX_HEADERS];
+    size_t n_headers;
 };
 
 /* The body of one request while it arrives. */
@@ -78,6 +94,32 @@ may_enter(const struct canned_http *server, struct MHD_Connection *connection)
     return fits;
 }
 
+static ssize_t
+give_part(void *state, uint64_t at, char *buf, size_t cap)
+{
+    const struct canned_answer *with = state;
+    size_t left = with->cut_after - (size_t)at;
+    if (left == 0)
+        return MHD_CONTENT_READER_END_WITH_ERROR;
+    size_t n = left < cap ? left : cap;
+    memcpy(buf, with->body + at, n);
+    return (ssize_t)n;
+}
+
+static struct MHD_Response *
+response_of(const struct canned_answer *with)
+{
+    const char *body = with->body ? with->body : "";
+    if (!with->cut_after)
+        return MHD_create_response_from_buffer(strlen(body), (void *)(uintptr_t)body,
+                                               MHD_RESPMEM_MUST_COPY);
+    struct canned_answer *copy = malloc(sizeof *copy);
+    assert_non_null(copy);
+    *copy = *with;
+    return MHD_create_response_from_callback(strlen(body), with->cut_after, give_part,
+                                             copy, free);
+}
+
 static enum MHD_Result
 answer(struct MHD_Connection *connection, const struct canned_answer *with)
 {
@@ -86,12 +128,40 @@ answer(struct MHD_Connection *connection, const struct canned_answer *with)
                                  (long)(with->delay_ms % 1000) * 1000000};
         nanosleep(&delay, NULL);
     }
-    const char *body = with->body ? with->body : "";
-    struct MHD_Response *response = MHD_create_response_from_buffer(
-        strlen(body), (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
+    struct MHD_Response *response = response_of(with);
+    if (with->header[0])
+        MHD_add_response_header(response, with->header[0], with->header[1]);
     enum MHD_Result result = MHD_queue_response(connection, with->status, response);
     MHD_destroy_response(response);
     return result;
+}
+
+static enum MHD_Result
+keep_header(void *state, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+    (void)kind;
+    struct canned_http *server = state;
+    if (server->n_headers == MAX_HEADERS)
+        return MHD_NO;
+    struct header *header = &server->headers[server->n_headers++];
+    snprintf(header->name, sizeof header->name, "%s", name);
+    snprintf(header->value, sizeof header->value, "%s", value ? value : "");
+    return MHD_YES;
+}
+
+static void
+keep_request(struct canned_http *server,
+             struct MHD_Connection *connection,
+             const char *method,
+             const char *path,
+             const struct upload *upload)
+{
+    pthread_mutex_lock(&server->lock);
+    memcpy(server->last_body, upload->body, upload->len + 1);
+    snprintf(server->last_line, sizeof server->last_line, "%s %s", method, path);
+    server->n_headers = 0;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, keep_header, server);
+    pthread_mutex_unlock(&server->lock);
 }
 
 static enum MHD_Result
@@ -120,9 +190,7 @@ on_request(void *state,
         return MHD_YES;
     }
     atomic_fetch_add(&server->requests, 1);
-    pthread_mutex_lock(&server->lock);
-    memcpy(server->last_body, upload->body, upload->len + 1);
-    pthread_mutex_unlock(&server->lock);
+    keep_request(server, connection, method, path, upload);
     struct canned_answer with = {.status = 401, .body = "{\"error_code\":40101}"};
     if (may_enter(server, connection))
         with = find(server, method, path);
@@ -221,4 +289,19 @@ const char *
 canned_http_last_body(struct canned_http *server)
 {
     return server->last_body;
+}
+
+const char *
+canned_http_last_line(struct canned_http *server)
+{
+    return server->last_line;
+}
+
+const char *
+canned_http_last_header(struct canned_http *server, const char *name)
+{
+    for (size_t i = 0; i < server->n_headers; i++)
+        if (strcasecmp(server->headers[i].name, name) == 0)
+            return server->headers[i].value;
+    return "";
 }

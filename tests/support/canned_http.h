@@ -17,7 +17,9 @@ struct canned_answer {
     const char *path;   /* with the query; NULL: any */
     unsigned status;
     const char *body;
-    unsigned delay_ms; /* before the answer */
+    unsigned delay_ms;     /* before the answer */
+    const char *header[2]; /* a further one: its name and its value; NULL: none */
+    size_t cut_after;      /* bytes of the body, then the connection breaks; 0: never */
 };
 
 struct canned_options {
@@ -38,5 +40,9 @@ void canned_http_answer(struct canned_http *server,
 const char *canned_http_url(const struct canned_http *server);
 /* Requests seen so far. */
 unsigned canned_http_requests(const struct canned_http *server);
+/* A header of the last request, "" when it had none; borrowed until the next one. */
+const char *canned_http_last_header(struct canned_http *server, const char *name);
+/* "PUT /path?query" of the last request; borrowed until the next one. */
+const char *canned_http_last_line(struct canned_http *server);
 /* Body of the last request, terminated; borrowed until the next one. */
 const char *canned_http_last_body(struct canned_http *server);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The claim check: what is fetched, what is refused, and with which code. */
 #include "claim.h"
+#include "claim_stream.h"
 
 #include "unit.h"
 
 #include "digest.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@ struct place {
     struct claim_limits limits;
     struct arena arena;
     char sha256[DIGEST_HEX];
+    char uri[256];
 };
 
 static void
@@ -44,8 +47,9 @@ set_up(void **state)
     write_file(place->root, "a b%.json", "hello");
     write_file(place->outside, "secret", "hello");
     place->roots[0] = place->root;
-    place->limits =
-        (struct claim_limits){{place->roots, 1}, 100, "tuning_event_malformed"};
+    place->limits = (struct claim_limits){.roots = {place->roots, 1},
+                                          .max_bytes = 100,
+                                          .malformed = "tuning_event_malformed"};
     digest_hex(SLICE("hello"), place->sha256);
     *state = place;
     return 0;
@@ -113,7 +117,7 @@ fetches_a_file_below_a_root(void **state)
 }
 
 static void
-knows_only_the_scheme_file(void **state)
+reaches_for_files_alone_without_settings_of_servers(void **state)
 {
     struct place *place = *state;
     assert_refused(place, "s3://bucket/key", 5, ERR_RECORD, "tuning_event_malformed");
@@ -204,19 +208,181 @@ says_when_it_may_not_read(void **state)
     assert_refused(place, uri_of(place->root, "closed"), 5, ERR_RECORD, "claim_denied");
 }
 
+/* --- streams ----------------------------------------------------------------------- */
+
+/* A stream over `text` in a file below the root, its pieces of two bytes. */
+static struct claim_stream *
+open_stream(struct place *place, struct claim *claim, const char *text)
+{
+    struct err err = {0};
+    write_file(place->root, "trace", text);
+    snprintf(place->uri, sizeof place->uri, "file://%s/trace", place->root);
+    digest_hex(slice_of(text), place->sha256);
+    *claim = (struct claim){slice_of(place->uri), (int64_t)strlen(text),
+                            slice_of(place->sha256)};
+    struct claim_stream *stream = claim_stream_new(&place->limits, claim, "trace");
+    assert_non_null(stream);
+    assert_int_equal(claim_stream_open(stream, &err), ERR_OK);
+    return stream;
+}
+
+/* Reads at most `max` bytes from the start on. */
+static void
+pass(struct claim_stream *stream, size_t max, const char *expected)
+{
+    char bytes[32] = "";
+    size_t got = 0;
+    size_t len;
+    struct err err = {0};
+    assert_int_equal(claim_stream_rewind(stream, &err), ERR_OK);
+    do {
+        assert_int_equal(claim_stream_read(stream, bytes + got, 2, &len, &err), ERR_OK);
+        got += len;
+    } while (len > 0 && got < max);
+    assert_string_equal(bytes, expected);
+}
+
+static void
+assert_changed(enum err_kind kind, const struct err *err)
+{
+    assert_int_equal(kind, ERR_RETRY);
+    assert_string_equal(err->code, "trace_changed");
+    assert_string_equal(err->final_code, "claim_unavailable");
+}
+
+static void
+set_time(const struct place *place, int64_t seconds)
+{
+    char path[256];
+    const struct timespec times[2] = {{seconds, 0}, {seconds, 0}};
+    snprintf(path, sizeof path, "%s/trace", place->root);
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void
+reads_a_file_in_place_as_often_as_wanted(void **state)
+{
+    struct place *place = *state;
+    struct claim claim;
+    struct err err = {0};
+    struct claim_stream *stream = open_stream(place, &claim, "hello");
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_check(stream, &err), ERR_OK);
+    claim_stream_free(stream);
+}
+
+static void
+verifies_bytes_that_no_pass_has_read(void **state)
+{
+    struct place *place = *state;
+    struct claim claim;
+    struct err err = {0};
+    struct claim_stream *stream = open_stream(place, &claim, "hello world");
+    pass(stream, 4, "hell");
+    pass(stream, 2, "he");
+    pass(stream, 6, "hello ");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    claim_stream_free(stream);
+
+    stream = open_stream(place, &claim, "hello world");
+    write_file(place->root, "trace", "hello_world");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_RECORD);
+    assert_string_equal(err.code, "claim_mismatch");
+    assert_string_equal(err.stage, "gather");
+    assert_int_equal(claim_stream_found(stream)->size, 11);
+    assert_int_equal(strlen(claim_stream_found(stream)->sha256), 64);
+    claim_stream_free(stream);
+}
+
+static void
+says_what_a_file_of_another_size_is(void **state)
+{
+    struct place *place = *state;
+    struct claim claim = {slice_of(place->uri), 4, slice_of(place->sha256)};
+    char sha256[DIGEST_HEX];
+    struct err err = {0};
+    snprintf(place->uri, sizeof place->uri, "file://%s/a%%20b%%25.json", place->root);
+    claim.uri = slice_of(place->uri);
+    struct claim_stream *stream = claim_stream_new(&place->limits, &claim, "trace");
+    assert_int_equal(claim_stream_open(stream, &err), ERR_RECORD);
+    assert_string_equal(err.code, "claim_mismatch");
+    digest_hex(SLICE("hello"), sha256);
+    assert_int_equal(claim_stream_found(stream)->size, 5);
+    assert_string_equal(claim_stream_found(stream)->sha256, sha256);
+    claim_stream_free(stream);
+}
+
+static void
+notices_other_bytes_between_the_passes(void **state)
+{
+    struct place *place = *state;
+    struct claim claim;
+    struct err err = {0};
+    struct claim_stream *stream = open_stream(place, &claim, "hello");
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+
+    write_file(place->root, "trace", "hallo");
+    set_time(place, 1000);
+    pass(stream, SIZE_MAX, "hallo");
+
+    assert_changed(claim_stream_verify(stream, &err), &err);
+    err = (struct err){0};
+    assert_changed(claim_stream_check(stream, &err), &err);
+    claim_stream_free(stream);
+}
+
+static void
+takes_the_same_bytes_written_again_between_the_passes(void **state)
+{
+    struct place *place = *state;
+    struct claim claim;
+    struct err err = {0};
+    struct claim_stream *stream = open_stream(place, &claim, "hello");
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    set_time(place, 1000);
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_check(stream, &err), ERR_OK);
+    claim_stream_free(stream);
+}
+
+static void
+notices_a_change_during_the_second_pass(void **state)
+{
+    struct place *place = *state;
+    struct claim claim;
+    struct err err = {0};
+    struct claim_stream *stream = open_stream(place, &claim, "hello");
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    pass(stream, SIZE_MAX, "hello");
+    set_time(place, 1000);
+    assert_changed(claim_stream_check(stream, &err), &err);
+    claim_stream_free(stream);
+}
+
 int
 main(void)
 {
 #define PLACE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         PLACE_TEST(fetches_a_file_below_a_root),
-        PLACE_TEST(knows_only_the_scheme_file),
+        PLACE_TEST(reaches_for_files_alone_without_settings_of_servers),
         PLACE_TEST(refuses_a_size_that_can_not_be),
         PLACE_TEST(stays_below_its_roots),
         PLACE_TEST(retries_what_is_not_there_yet),
         PLACE_TEST(retries_what_is_no_file),
         PLACE_TEST(refuses_other_bytes_than_claimed),
         PLACE_TEST(says_when_it_may_not_read),
+        PLACE_TEST(reads_a_file_in_place_as_often_as_wanted),
+        PLACE_TEST(verifies_bytes_that_no_pass_has_read),
+        PLACE_TEST(says_what_a_file_of_another_size_is),
+        PLACE_TEST(notices_other_bytes_between_the_passes),
+        PLACE_TEST(takes_the_same_bytes_written_again_between_the_passes),
+        PLACE_TEST(notices_a_change_during_the_second_pass),
     };
     return cmocka_run_group_tests_name("claim", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 
 #include "unit.h"
 
+#include "canned_http.h"
 #include "digest.h"
 
 #include <unistd.h>
@@ -45,8 +46,9 @@ set_up(void **state)
     assert_int_equal(fclose(file), 0);
     digest_hex(SLICE("hello"), place->sha256);
     place->roots[0] = place->root;
-    place->limits =
-        (struct claim_limits){{place->roots, 1}, 100, "tuning_event_malformed"};
+    place->limits = (struct claim_limits){.roots = {place->roots, 1},
+                                          .max_bytes = 100,
+                                          .malformed = "tuning_event_malformed"};
     place->event.logs = (struct list){place->logs, 2};
     place->logs[0].tuner = SLICE("a8w8");
     place->logs[1].tuner = SLICE("fmoe_ck");
@@ -169,6 +171,27 @@ refuses_an_event_with_more_parts_than_memory(void **state)
     assert_string_equal(err.code, "out_of_memory");
 }
 
+static void
+fetches_what_a_server_has(void **state)
+{
+    struct place *place = *state;
+    struct list facts;
+    struct err err;
+    const struct canned_answer answer = {.status = 200, .body = "hello"};
+    const struct remote_settings remote = {.connect_timeout_ms = 60000};
+    struct canned_http *server = canned_http_start(NULL);
+    canned_http_answer(server, &answer, 1);
+    snprintf(place->uri, sizeof place->uri, "%s/result.json", canned_http_url(server));
+    place->limits.remote = &remote;
+    place->event.result = claim_of(place);
+
+    assert_int_equal(gather(place, &facts, &err), ERR_OK);
+
+    assert_fetched(&place->event.result);
+    assert_int_equal(facts.n, 1);
+    canned_http_stop(server);
+}
+
 int
 main(void)
 {
@@ -183,6 +206,7 @@ main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(refuses_an_event_with_more_parts_than_memory,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(fetches_what_a_server_has, set_up, tear_down),
     };
     return cmocka_run_group_tests_name("gather", tests, NULL, NULL);
 }

@@ -11,10 +11,13 @@
 enum { PATH_ROOM = 512 };
 
 static const struct canned_answer string_schema[] = {
-    {"GET", "/schemas/ids/7", 200, "{\"schema\":\"\\\"string\\\"\"}", 0},
+    {.method = "GET",
+     .path = "/schemas/ids/7",
+     .status = 200,
+     .body = "{\"schema\":\"\\\"string\\\"\"}"},
 };
 
-static const struct canned_answer broken[] = {{NULL, NULL, 500, "{}", 0}};
+static const struct canned_answer broken[] = {{.status = 500, .body = "{}"}};
 
 struct fixture {
     struct canned_http *server;
@@ -105,7 +108,10 @@ believes_the_registry_and_not_an_old_copy(void **state)
 {
     struct fixture *f = *state;
     static const struct canned_answer anew[] = {
-        {"GET", "/schemas/ids/7", 200, "{\"schema\":\"\\\"int\\\"\"}", 0},
+        {.method = "GET",
+         .path = "/schemas/ids/7",
+         .status = 200,
+         .body = "{\"schema\":\"\\\"int\\\"\"}"},
     };
     struct slice text = {0};
     struct err err;
@@ -127,16 +133,16 @@ retries_while_the_registry_cannot_answer(void **state)
 {
     struct fixture *f = *state;
     static const struct canned_answer bad[] = {
-        {NULL, NULL, 500, "{}", 0},
-        {NULL, NULL, 503, "busy", 0},
-        {NULL, NULL, 429, "{}", 0},
-        {NULL, NULL, 200, "<html>proxy</html>", 0},
-        {NULL, NULL, 200, "[]", 0},
-        {NULL, NULL, 200, "{\"id\":7}", 0},
-        {NULL, NULL, 200, "{\"schema\":7}", 0},
-        {NULL, NULL, 200, "{\"schema\":\"x\",\"schemaType\":\"PROTOBUF\"}", 0},
-        {NULL, NULL, 418, "{}", 0},
-        {NULL, NULL, 200, "{\"schema\":\"\\\"int\\\"\"}", 2000},
+        {.status = 500, .body = "{}"},
+        {.status = 503, .body = "busy"},
+        {.status = 429, .body = "{}"},
+        {.status = 200, .body = "<html>proxy</html>"},
+        {.status = 200, .body = "[]"},
+        {.status = 200, .body = "{\"id\":7}"},
+        {.status = 200, .body = "{\"schema\":7}"},
+        {.status = 200, .body = "{\"schema\":\"x\",\"schemaType\":\"PROTOBUF\"}"},
+        {.status = 418, .body = "{}"},
+        {.status = 200, .body = "{\"schema\":\"\\\"int\\\"\"}", .delay_ms = 2000},
     };
     struct slice text = {0};
     struct registry *registry = client(f, 0);
@@ -254,8 +260,14 @@ registers_the_text_as_it_stands(void **state)
 {
     struct fixture *f = *state;
     static const struct canned_answer rows[] = {
-        {"POST", "/subjects/heddle.tunings-value/versions", 200, "{\"id\":12}", 0},
-        {"POST", "/subjects/bad-value/versions", 409, "{\"message\":\"reader\"}", 0},
+        {.method = "POST",
+         .path = "/subjects/heddle.tunings-value/versions",
+         .status = 200,
+         .body = "{\"id\":12}"},
+        {.method = "POST",
+         .path = "/subjects/bad-value/versions",
+         .status = 409,
+         .body = "{\"message\":\"reader\"}"},
     };
     struct registry *registry = client(f, 0);
     answers(f, rows, 2);

@@ -4,6 +4,7 @@
 #include "gather.h"
 #include "joiner.h"
 
+#include "clock.h"
 #include "topics.h"
 #include "worker.h"
 
@@ -49,6 +50,7 @@ static const char *const outputs[] = {TOPIC_AUDIT_TUNINGS, TOPIC_STATE_AUDIT,
 struct audit {
     struct serde *events;
     struct claim_limits limits;
+    int64_t gather_ms; /* of one record */
     const struct provenance *provenance;
     struct states *states; /* NULL: each event alone */
     struct joiner joiner;
@@ -85,7 +87,9 @@ open_audit(const struct worker_context *context, void **ret_state, struct err *e
         .roots = context->claim_roots,
         .max_bytes = settings.max_part_bytes,
         .malformed = "tuning_event_malformed",
+        .remote = context->remote,
     };
+    audit->gather_ms = context->gather_ms;
     audit->joiner = (struct joiner){
         .limits = &audit->limits,
         .provenance = audit->provenance,
@@ -119,6 +123,13 @@ derive(struct audit *audit,
     return joiner_record(&audit->joiner, store, event, in, out, err);
 }
 
+/* All claims of a record together may take a part of what the record may. */
+static void
+allow_time(struct audit *audit)
+{
+    audit->limits.deadline_ms = clock_monotonic_ms() + audit->gather_ms;
+}
+
 static enum err_kind
 on_record(void *state, const struct message *in, struct emits *out, struct err *err)
 {
@@ -126,6 +137,7 @@ on_record(void *state, const struct message *in, struct emits *out, struct err *
     struct provenance provenance = *audit->provenance;
     struct tuning_event event;
 
+    allow_time(audit);
     if (serde_decode(audit->events, in->value, out->arena, &event, err)) /* decode */
         return err->kind;
     if (audit_gather(&audit->limits, &event, out->arena, &provenance.facts, err))
@@ -148,6 +160,7 @@ on_due(void *state,
        struct err *err)
 {
     struct audit *audit = state;
+    allow_time(audit);
     return joiner_on_due(&audit->joiner, store, value, out, err);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file:// addresses. */
-#include "file_uri.h"
+/* Addresses. */
+#include "uri.h"
 
 #include <strings.h>
 
@@ -21,9 +21,8 @@ hex_digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Undoes %XX into `path`; false for a bad escape, a zero byte, or no room. */
-static bool
-decode_percent(struct slice text, char path[PATH_MAX])
+bool
+uri_decode(struct slice text, char *ret_text, size_t cap)
 {
     size_t len = 0;
     for (size_t i = 0; i < text.len; i++) {
@@ -36,11 +35,11 @@ decode_percent(struct slice text, char path[PATH_MAX])
             byte = high * 16 + low;
             i += 2;
         }
-        if (byte == 0 || len + 1 == PATH_MAX)
+        if (byte == 0 || len + 1 >= cap)
             return false;
-        path[len++] = (char)byte;
+        ret_text[len++] = (char)byte;
     }
-    path[len] = '\0';
+    ret_text[len] = '\0';
     return len > 0;
 }
 
@@ -54,5 +53,5 @@ file_uri_path(struct slice uri, char ret_path[PATH_MAX])
     struct slice rest = {uri.data + sizeof scheme - 1, uri.len - (sizeof scheme - 1)};
     if (uri_has_scheme(rest, host))
         rest = (struct slice){rest.data + sizeof host - 2, rest.len - (sizeof host - 2)};
-    return rest.len > 0 && rest.data[0] == '/' && decode_percent(rest, ret_path);
+    return rest.len > 0 && rest.data[0] == '/' && uri_decode(rest, ret_path, PATH_MAX);
 }

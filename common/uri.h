@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* file:// addresses of this host and the paths that they name. */
+/* Addresses as they stand in claims, and what they name. */
 #pragma once
 
 #include "slice.h"
@@ -7,6 +7,9 @@
 #include <limits.h>
 #include <stdbool.h>
 
+/* Undoes %XX into `ret_text`, `cap` bytes, terminated. False: a bad escape, a zero byte,
+ * no room, nothing. */
+bool uri_decode(struct slice text, char *ret_text, size_t cap);
 /* Whether `uri` begins with `scheme`, which ends in "://", in any case. */
 bool uri_has_scheme(struct slice uri, const char *scheme);
 /*

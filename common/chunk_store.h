@@ -11,17 +11,21 @@
 #pragma once
 
 #include "err.h"
+#include "remote.h"
 #include "slice.h"
 
 struct chunk_store;
 
 struct chunk_store_settings {
-    const char *url; /* file:///DIR or s3://BUCKET[/PREFIX]: the root of all names */
+    const char *url;     /* file:///DIR or s3://BUCKET[/PREFIX]: the root of all names */
+    const char *tmp_dir; /* of what goes to s3://; NULL: $TMPDIR, else /var/tmp */
+    const struct remote_settings
+        *remote; /* borrowed for the store's life; NULL: no s3:// */
 };
 
 /*
  * Looks at the address only, reaches for nothing; DIR itself is never made, so that one
- * that is not mounted is noticed. Copies what it keeps. ERR_FATAL EXIT_CONFIG
+ * that is not mounted is noticed. Copies all but `remote`. ERR_FATAL EXIT_CONFIG
  * "bad_value".
  */
 enum err_kind chunk_store_new(const struct chunk_store_settings *settings,

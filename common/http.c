@@ -148,13 +148,14 @@ static size_t
 on_upload(char *data, size_t size, size_t n, void *state)
 {
     struct exchange *exchange = state;
-    int64_t left = exchange->request->upload_bytes - exchange->sent;
+    const struct http_upload *upload = exchange->request->upload;
+    int64_t left = upload->bytes - exchange->sent;
     size_t cap = size * n;
     if (left < (int64_t)cap)
         cap = (size_t)left;
     ssize_t len;
     do {
-        len = pread(exchange->request->upload_fd, data, cap, (off_t)exchange->sent);
+        len = pread(upload->fd, data, cap, (off_t)exchange->sent);
     } while (len < 0 && errno == EINTR);
     if (len < 0 || (len == 0 && left > 0))
         return CURL_READFUNC_ABORT;
@@ -260,7 +261,7 @@ set_upload(CURL *curl, struct exchange *exchange)
 {
     curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
     curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE,
-                     (curl_off_t)exchange->request->upload_bytes);
+                     (curl_off_t)exchange->request->upload->bytes);
     curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_upload);
     curl_easy_setopt(curl, CURLOPT_READDATA, exchange);
     curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
@@ -282,7 +283,7 @@ set_request(CURL *curl, struct exchange *exchange)
                          (curl_off_t)request->body.len);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body.data);
     }
-    if (request->upload_bytes)
+    if (request->upload)
         set_upload(curl, exchange);
     curl_easy_setopt(curl, CURLOPT_NOBODY,
                      strcmp(request->method, "HEAD") == 0 ? 1L : 0L);

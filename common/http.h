@@ -33,6 +33,12 @@ struct http_settings {
 
 enum { HTTP_NO_TIMEOUT = -1 };
 
+/* The first `bytes` of a file as the body of a request. */
+struct http_upload {
+    int fd;
+    int64_t bytes;
+};
+
 /* Takes the body of a 200, piece by piece; false ends the transfer. */
 struct http_sink {
     void *state;
@@ -42,11 +48,10 @@ struct http_sink {
 struct http_request {
     const char *method; /* GET, POST, PUT, DELETE */
     const char *url;
-    const char *content_type; /* of the body; NULL: none */
-    const char *accept;       /* NULL: anything */
-    struct slice body;        /* data NULL: none */
-    int upload_fd;            /* body of `upload_bytes` from its start, with PUT */
-    int64_t upload_bytes;     /* 0: none */
+    const char *content_type;         /* of the body; NULL: none */
+    const char *accept;               /* NULL: anything */
+    struct slice body;                /* data NULL: none */
+    const struct http_upload *upload; /* with PUT, instead of `body`; NULL: none */
     const char *const
         *headers; /* further ones, "Name: value"; NULL-terminated, or NULL */
     const struct http_sink *sink; /* NULL: the body goes to the response */

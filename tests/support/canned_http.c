@@ -71,7 +71,8 @@ find(struct canned_http *server, const char *method, const char *path)
     for (size_t i = 0; i < server->n_answers; i++) {
         const struct canned_answer *a = &server->answers[i];
         if ((a->method && strcmp(a->method, method) != 0) ||
-            (a->path && strcmp(a->path, path) != 0))
+            (a->path && strcmp(a->path, path) != 0) ||
+            (a->without && *canned_http_last_header(server, a->without)))
             continue;
         found = *a;
         break;

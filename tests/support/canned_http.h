@@ -18,6 +18,7 @@ struct canned_answer {
     unsigned status;
     const char *body;
     unsigned delay_ms;     /* before the answer */
+    const char *without;   /* a header that the request must not have; NULL: none */
     const char *header[2]; /* a further one: its name and its value; NULL: none */
     size_t cut_after;      /* bytes of the body, then the connection breaks; 0: never */
 };

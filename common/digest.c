@@ -79,9 +79,16 @@ digest_add(struct digest *digest, struct slice piece)
 }
 
 void
+digest_end_bytes(struct digest *digest, uint8_t ret_digest[DIGEST_BYTES])
+{
+    memset(ret_digest, 0, DIGEST_BYTES);
+    SHA256_Final(ret_digest, &digest->context);
+}
+
+void
 digest_end(struct digest *digest, char ret_hex[DIGEST_HEX])
 {
-    uint8_t bytes[DIGEST_BYTES] = {0};
-    SHA256_Final(bytes, &digest->context);
+    uint8_t bytes[DIGEST_BYTES];
+    digest_end_bytes(digest, bytes);
     write_hex(bytes, ret_hex);
 }

@@ -22,3 +22,5 @@ void digest_free(struct digest *digest);
 void digest_add(struct digest *digest, struct slice piece);
 /* Ends it: the text as digest_hex writes it. The digest may only be freed then. */
 void digest_end(struct digest *digest, char ret_hex[DIGEST_HEX]);
+/* The same, but the digest itself. */
+void digest_end_bytes(struct digest *digest, uint8_t ret_digest[DIGEST_BYTES]);

@@ -16,6 +16,7 @@
 #pragma once
 
 #include "audit_row.h"
+#include "digest.h"
 #include "record.h"
 #include "tuning_event.h"
 #include "warning.h"
@@ -45,8 +46,12 @@ struct audit_parts {
     struct slice started_at;
     struct list defaults;   /* struct default_entry */
     struct slice workspace; /* of the event; empty: none */
+    /* What audit_identify() said of these parts, in the same arena, so that the result is
+     * read once; NULL: it was not asked. One identity serves one derivation. */
+    const struct audit_identity *identity;
 };
 
+struct audit_identity;
 struct envelope;
 struct run;
 
@@ -75,6 +80,8 @@ enum err_kind audit_row_derive(const struct audit_parts *parts,
 /* What a result is called, read without deriving anything. */
 struct audit_identity {
     char dead_reason[AUDIT_REASON_BYTES]; /* as above */
+    char sha256[DIGEST_HEX];              /* of the result's bytes */
+    struct slice key;                     /* run_key as the result has it */
     struct slice run_key;                 /* valid UTF-8 */
     struct slice started_at;              /* valid UTF-8; data NULL: none */
     const struct envelope *envelope;      /* envelope.h */

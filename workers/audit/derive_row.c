@@ -112,34 +112,43 @@ read_result(struct slice result,
     return ERR_OK;
 }
 
+/* What the row and the state know the result by. */
+static enum err_kind
+take_names(struct arena *arena, struct audit_identity *identity, struct err *err)
+{
+    struct slice start = json_string(identity->envelope->values[KEY_STARTED_AT]);
+    identity->key = run_key(identity->envelope, slice_of(identity->sha256), arena);
+    if (!identity->key.data)
+        return audit_full(err);
+    identity->run_key = text_scalar(arena, identity->key);
+    if (start.len)
+        identity->started_at = text_scalar(arena, start);
+    if (!identity->run_key.data || (start.len && !identity->started_at.data))
+        return audit_full(err);
+    return ERR_OK;
+}
+
 enum err_kind
 audit_identify(const struct audit_parts *parts,
                struct arena *arena,
                struct audit_identity *ret_identity,
                struct err *err)
 {
-    char sha256[DIGEST_HEX];
     struct json_value root = JSON_NONE;
-    struct envelope *envelope = arena_calloc(arena, 1, sizeof *envelope);
+    struct envelope *envelope = arena_alloc(arena, sizeof *envelope);
     if (!envelope)
         return audit_full(err);
     *ret_identity = (struct audit_identity){.envelope = envelope};
-    if (check_time(parts, err) ||
-        read_result(parts->result, arena, &root, ret_identity->dead_reason, err))
+    if (check_time(parts, err))
+        return err->kind;
+    digest_hex(parts->result, ret_identity->sha256);
+    if (read_result(parts->result, arena, &root, ret_identity->dead_reason, err))
         return err->kind;
     if (ret_identity->dead_reason[0])
         return ERR_OK;
-    digest_hex(parts->result, sha256);
     if (envelope_read(root, &parts->defaults, parts->workspace, envelope, err))
         return err->kind;
-    struct slice start = json_string(envelope->values[KEY_STARTED_AT]);
-    ret_identity->run_key =
-        text_scalar(arena, run_key(envelope, slice_of(sha256), arena));
-    if (start.len)
-        ret_identity->started_at = text_scalar(arena, start);
-    if (!ret_identity->run_key.data || (start.len && !ret_identity->started_at.data))
-        return audit_full(err);
-    return ERR_OK;
+    return take_names(arena, ret_identity, err);
 }
 
 enum err_kind
@@ -148,28 +157,22 @@ audit_row_derive(const struct audit_parts *parts,
                  struct audit_answer *ret_answer,
                  struct err *err)
 {
-    struct audit_answer answer = {0};
-    char sha256[DIGEST_HEX];
-    struct json_value root = JSON_NONE;
-    if (check_time(parts, err))
+    struct audit_identity read;
+    const struct audit_identity *identity = parts->identity ? parts->identity : &read;
+    if (!parts->identity && audit_identify(parts, arena, &read, err))
         return err->kind;
-    digest_hex(parts->result, sha256);
-    memcpy(answer.src, sha256, AUDIT_SRC_DIGITS);
+    *ret_answer = (struct audit_answer){.run_key = identity->run_key};
+    memcpy(ret_answer->src, identity->sha256, AUDIT_SRC_DIGITS);
+    memcpy(ret_answer->dead_reason, identity->dead_reason, AUDIT_REASON_BYTES);
+    if (identity->dead_reason[0])
+        return ERR_OK;
     struct run *run = arena_alloc(arena, sizeof *run);
     if (!run)
         return audit_full(err);
-    *ret_answer = answer;
-    if (read_result(parts->result, arena, &root, ret_answer->dead_reason, err))
-        return err->kind;
-    if (ret_answer->dead_reason[0])
-        return ERR_OK;
-    if (run_derive(parts, root, slice_of(sha256), run, err))
+    if (run_derive(parts, identity, arena, run, err))
         return err->kind;
     ret_answer->run = run;
     ret_answer->e2e_is_foreign = run->e2e_is_foreign;
-    ret_answer->run_key = text_scalar(arena, run->key);
-    if (!ret_answer->run_key.data)
-        return audit_full(err);
     if (write_row(run, parts, arena, ret_answer, err))
         return err->kind;
     return write_x(run, arena, ret_answer, err);

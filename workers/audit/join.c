@@ -306,20 +306,11 @@ digest_part(struct digest *digest, const struct join_part *part)
     }
 }
 
-void
-join_take_digest(const char hex[DIGEST_HEX], uint8_t ret[JOIN_DIGEST_BYTES])
-{
-    for (size_t i = 0; i < JOIN_DIGEST_BYTES; i++) {
-        const char pair[] = {hex[2 * i], hex[2 * i + 1], '\0'};
-        ret[i] = (uint8_t)strtoul(pair, NULL, 16);
-    }
-}
-
 enum err_kind
 join_digest_run(struct join_run *run, struct err *err)
 {
     struct digest *digest = digest_new();
-    char hex[DIGEST_HEX];
+    uint8_t bytes[DIGEST_BYTES];
     if (!digest)
         return err_no_memory(err, "the digest of a run");
     if (run->result)
@@ -332,9 +323,9 @@ join_digest_run(struct join_run *run, struct err *err)
         digest_add(digest, SLICE("verdict"));
         digest_part(digest, &run->verdicts[i]->part);
     }
-    digest_end(digest, hex);
+    digest_end_bytes(digest, bytes);
     digest_free(digest);
-    join_take_digest(hex, run->parts);
+    memcpy(run->parts, bytes, JOIN_DIGEST_BYTES);
     return ERR_OK;
 }
 
@@ -397,13 +388,14 @@ compare_with_sent(struct join *join, struct err *err)
     for (size_t i = 0; i <= join->n_runs; i++) {
         struct join_run *run = &join->runs[i];
         run->sent = find_sent(join, join_run_name(run));
+        bool may_stand = run == waiting_run(join) && may_stand_as_orphan(join);
+        /* What never was and is not there now is no change. */
+        if (!join_has_parts(run) && !run->sent.content.len && !may_stand)
+            continue;
         if (join_digest_run(run, err))
             return err->kind;
         const struct slice parts = {(const char *)run->parts, JOIN_DIGEST_BYTES};
-        /* What never was and is not there now is no change. */
-        bool may_stand = run == waiting_run(join) && may_stand_as_orphan(join);
-        run->changed = !slice_equal(run->sent.parts, parts) &&
-                       (join_has_parts(run) || run->sent.content.len || may_stand);
+        run->changed = !slice_equal(run->sent.parts, parts);
         if (run->changed)
             need(run);
     }

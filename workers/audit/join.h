@@ -34,10 +34,11 @@ struct join_times {
 
 struct join_item {
     struct join_part part;
-    struct slice bytes; /* data NULL: not at hand */
-    bool is_new;        /* the state does not have it */
-    bool needed;        /* for something that is derived now */
-    bool dropped;       /* leaves the state */
+    struct slice bytes;                    /* data NULL: not at hand */
+    const struct audit_identity *identity; /* of a result that was read; else NULL */
+    bool is_new;                           /* the state does not have it */
+    bool needed;                           /* for something that is derived now */
+    bool dropped;                          /* leaves the state */
 };
 
 /* A result and what belongs to it; or, without a result, what has expired waiting. */

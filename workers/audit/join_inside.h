@@ -25,8 +25,7 @@ struct slice join_run_name(const struct join_run *run);
 bool join_has_parts(const struct join_run *run);
 /* Digest of what the run is derived from, into `run->parts`. */
 enum err_kind join_digest_run(struct join_run *run, struct err *err);
-/* The first bytes of a digest from its text, and a copy of them in the arena. */
-void join_take_digest(const char hex[DIGEST_HEX], uint8_t ret[JOIN_DIGEST_BYTES]);
+/* A copy of it in the arena. */
 enum err_kind join_keep_digest(struct join *join,
                                const uint8_t digest[JOIN_DIGEST_BYTES],
                                struct slice *ret,

@@ -7,7 +7,6 @@
 #include "topics.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 /* What a state record holds besides the event's own text and the payload. */
 enum { STATE_OVERHEAD_BYTES = 16 * 1024 };
@@ -36,31 +35,53 @@ bytes_of(const struct payload *payload)
 }
 
 static enum err_kind
+check_gathered(const struct payload *payload, struct err *err)
+{
+    if (payload->kind == PAYLOAD_INLINE)
+        return ERR_OK;
+    return err_set(err, ERR_RECORD, "tuning_event_malformed",
+                   "a part of the event is a claim that was not gathered");
+}
+
+/* Its text, in the arena; null when that is full. */
+static struct slice
+digest_of(struct slice bytes, struct arena *arena)
+{
+    char *sha256 = arena_alloc(arena, DIGEST_HEX);
+    if (!sha256)
+        return (struct slice){NULL, 0};
+    digest_hex(bytes, sha256);
+    return (struct slice){sha256, DIGEST_HEX - 1};
+}
+
+/* `sha256` is null where it is not known yet. */
+static enum err_kind
 add(struct splitting *splitting,
     enum join_part_kind kind,
     struct slice name,
+    struct slice sha256,
     const struct payload *payload,
     int64_t event_time_us,
     struct err *err)
 {
     struct slice bytes = bytes_of(payload);
-    char *sha256 = arena_alloc(splitting->arena, DIGEST_HEX);
-    if (payload->kind != PAYLOAD_INLINE)
-        return err_set(err, ERR_RECORD, "tuning_event_malformed",
-                       "a part of the event is a claim that was not gathered");
-    if (!sha256)
+    if (check_gathered(payload, err))
+        return err->kind;
+    if (!sha256.data)
+        sha256 = digest_of(bytes, splitting->arena);
+    if (!sha256.data)
         return audit_full(err);
-    digest_hex(bytes, sha256);
     struct join_item *item = &splitting->split.items[splitting->split.n++];
     *item = (struct join_item){.part = splitting->common, .bytes = bytes, .is_new = true};
     item->part.kind = (int32_t)kind;
     item->part.name = name.data ? name : SLICE("");
     item->part.event_time_us = event_time_us;
-    item->part.sha256 = (struct slice){sha256, DIGEST_HEX - 1};
+    item->part.sha256 = sha256;
     item->part.claimed = payload->claim.uri.data != NULL;
     item->part.payload = *payload;
     item->part.payload.bytes = bytes;
-    if (item->part.claimed && bytes.len + splitting->in->value.len > state_max_bytes())
+    size_t needed = bytes.len + splitting->in->value.len + 2 * name.len;
+    if (item->part.claimed && needed > state_max_bytes())
         item->part.payload.kind = PAYLOAD_CLAIM;
     return ERR_OK;
 }
@@ -71,12 +92,13 @@ add_result(struct splitting *splitting,
            struct err *err)
 {
     const struct tuning_event *event = splitting->event;
-    if (add(splitting, JOIN_RESULT, identity->run_key, &event->result,
-            event->origin.captured_at_us, err))
+    if (add(splitting, JOIN_RESULT, identity->run_key, slice_of(identity->sha256),
+            &event->result, event->origin.captured_at_us, err))
         return err->kind;
-    struct join_part *part = &splitting->split.items[splitting->split.n - 1].part;
-    part->started_at = identity->started_at;
-    part->defaults = event->defaults;
+    struct join_item *item = &splitting->split.items[splitting->split.n - 1];
+    item->identity = identity;
+    item->part.started_at = identity->started_at;
+    item->part.defaults = event->defaults;
     return ERR_OK;
 }
 
@@ -104,13 +126,14 @@ add_verdict(struct splitting *splitting,
         start = identity->started_at;
     if (check_verdict(splitting, err))
         return err->kind;
-    return add(splitting, JOIN_VERDICT, start, &event->e2e.payload,
-               event->e2e.event_time_us, err);
+    return add(splitting, JOIN_VERDICT, start, (struct slice){NULL, 0},
+               &event->e2e.payload, event->e2e.event_time_us, err);
 }
 
+/* In the arena, for the derivation that may follow. NULL: the event has no result. */
 static enum err_kind
 identify(const struct splitting *splitting,
-         struct audit_identity *ret_identity,
+         const struct audit_identity **ret_identity,
          struct err *err)
 {
     const struct tuning_event *event = splitting->event;
@@ -121,10 +144,17 @@ identify(const struct splitting *splitting,
         .defaults = event->defaults,
         .workspace = event->workspace,
     };
-    if (audit_identify(&parts, splitting->arena, ret_identity, err))
+    *ret_identity = NULL;
+    if (event->result.kind == PAYLOAD_NONE)
+        return ERR_OK;
+    struct audit_identity *identity = arena_alloc(splitting->arena, sizeof *identity);
+    if (!identity)
+        return audit_full(err);
+    if (audit_identify(&parts, splitting->arena, identity, err))
         return err->kind;
-    if (ret_identity->dead_reason[0])
-        return output_refuse(ret_identity->dead_reason, err);
+    if (identity->dead_reason[0])
+        return output_refuse(identity->dead_reason, err);
+    *ret_identity = identity;
     return ERR_OK;
 }
 
@@ -133,20 +163,16 @@ take_common(struct splitting *splitting, int64_t now_ms, struct err *err)
 {
     const struct tuning_event *event = splitting->event;
     const struct message *in = splitting->in;
-    char *sha256 = arena_alloc(splitting->arena, DIGEST_HEX);
+    struct slice sha256 = digest_of(in->value, splitting->arena);
     splitting->split.items =
         arena_calloc(splitting->arena, event->logs.n + 2, sizeof(struct join_item));
-    if (!sha256 || !splitting->split.items)
+    if (!sha256.data || !splitting->split.items)
         return audit_full(err);
-    digest_hex(in->value, sha256);
     splitting->common = (struct join_part){
         .workspace = event->workspace.data ? event->workspace : SLICE(""),
         .trace = event->trace,
         .origin = event->origin,
-        .input = {slice_of(in->topic),
-                  in->partition,
-                  in->offset,
-                  {sha256, DIGEST_HEX - 1}},
+        .input = {slice_of(in->topic), in->partition, in->offset, sha256},
         .arrived_ms = now_ms,
     };
     return ERR_OK;
@@ -162,8 +188,8 @@ add_parts(struct splitting *splitting,
     if (identity && add_result(splitting, identity, err))
         return err->kind;
     for (size_t i = 0; i < event->logs.n; i++)
-        if (add(splitting, JOIN_LOG, logs[i].tuner, &logs[i].payload,
-                logs[i].event_time_us, err))
+        if (add(splitting, JOIN_LOG, logs[i].tuner, (struct slice){NULL, 0},
+                &logs[i].payload, logs[i].event_time_us, err))
             return err->kind;
     if (event->has_e2e && event->e2e.payload.kind != PAYLOAD_NONE &&
         add_verdict(splitting, identity, err))
@@ -198,12 +224,9 @@ join_split(const struct tuning_event *event,
            struct err *err)
 {
     struct splitting splitting = {.event = event, .in = in, .arena = arena};
-    struct audit_identity identity;
-    bool has_result = event->result.kind != PAYLOAD_NONE;
-    if ((has_result && identify(&splitting, &identity, err)) ||
-        take_common(&splitting, now_ms, err) ||
-        add_parts(&splitting, has_result ? &identity : NULL, err) ||
-        take_input_key(&splitting, has_result ? &identity : NULL, err))
+    const struct audit_identity *identity;
+    if (identify(&splitting, &identity, err) || take_common(&splitting, now_ms, err) ||
+        add_parts(&splitting, identity, err) || take_input_key(&splitting, identity, err))
         return err_at(err, "derive");
     *ret_split = splitting.split;
     return ERR_OK;
@@ -218,7 +241,7 @@ join_state_key(struct slice input_key, const struct join_part *part, struct aren
                                    [JOIN_LOG] = 'l',
                                    [JOIN_VERDICT] = 'v'};
     char hex[DIGEST_HEX];
-    char *key = arena_alloc(arena, input_key.len + JOIN_SUFFIX_BYTES + 1);
+    char *key = arena_alloc(arena, input_key.len + JOIN_SUFFIX_BYTES);
     struct slice name = SLICE("");
     if (part)
         name = part->name;
@@ -230,7 +253,9 @@ join_state_key(struct slice input_key, const struct join_part *part, struct aren
     digest_hex(name, hex);
     if (input_key.len)
         memcpy(key, input_key.data, input_key.len);
-    snprintf(key + input_key.len, JOIN_SUFFIX_BYTES + 1, "#%c%.32s",
-             letters[part ? part->kind : JOIN_UNKNOWN], hex);
+    char *suffix = key + input_key.len;
+    suffix[0] = '#';
+    suffix[1] = letters[part ? part->kind : JOIN_UNKNOWN];
+    memcpy(suffix + 2, hex, JOIN_SUFFIX_BYTES - 2);
     return (struct slice){key, input_key.len + JOIN_SUFFIX_BYTES};
 }

@@ -132,6 +132,7 @@ derive_row(const struct join *join,
         .e2e = run->n_verdicts ? run->verdicts[0]->bytes : (struct slice){NULL, 0},
         .defaults = result->defaults,
         .workspace = result->workspace,
+        .identity = run->result->identity,
     };
     struct audit_answer answer;
     struct provenance provenance;
@@ -211,8 +212,7 @@ digest_slices(struct join *join,
               struct slice *ret,
               struct err *err)
 {
-    uint8_t digest[JOIN_DIGEST_BYTES];
-    char hex[DIGEST_HEX];
+    uint8_t bytes[DIGEST_BYTES];
     struct digest *made = digest_new();
     if (!made)
         return err_no_memory(err, "the digest of a record");
@@ -221,10 +221,9 @@ digest_slices(struct join *join,
         digest_add(made, (struct slice){(const char *)&len, sizeof len});
         digest_add(made, pieces[i]);
     }
-    digest_end(made, hex);
+    digest_end_bytes(made, bytes);
     digest_free(made);
-    join_take_digest(hex, digest);
-    return join_keep_digest(join, digest, ret, err);
+    return join_keep_digest(join, bytes, ret, err);
 }
 
 static bool

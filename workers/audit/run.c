@@ -2,7 +2,6 @@
 /* A run as it was derived. */
 #include "run.h"
 
-#include "runkey.h"
 #include "unicode.h"
 
 /* Where the fields of the row stand in the envelope. */
@@ -168,20 +167,18 @@ derive_kept(struct run *run, const struct audit_parts *parts, struct err *err)
 
 enum err_kind
 run_derive(const struct audit_parts *parts,
-           struct json_value result,
-           struct slice sha256,
+           const struct audit_identity *identity,
+           struct arena *arena,
            struct run *ret_run,
            struct err *err)
 {
     struct run *run = ret_run;
-    struct arena *arena = result.doc->arena;
-    *run = (struct run){.notes = {.arena = arena}};
-    memcpy(run->src, sha256.data, AUDIT_SRC_DIGITS);
-    if (envelope_read(result, &parts->defaults, parts->workspace, &run->envelope, err))
-        return err->kind;
-    run->key = run_key(&run->envelope, sha256, arena);
-    if (!run->key.data)
-        return audit_full(err);
+    *run = (struct run){
+        .envelope = *identity->envelope,
+        .notes = {.arena = arena},
+        .key = identity->key,
+    };
+    memcpy(run->src, identity->sha256, AUDIT_SRC_DIGITS);
     if (tuners_read(run->envelope.values[KEY_TUNERS_RUN], &run->notes, &run->tuners,
                     err) ||
         logs_scan(parts->logs, parts->n_logs, arena, &run->logs, err) ||

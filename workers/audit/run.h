@@ -45,12 +45,12 @@ struct run {
 };
 
 /*
- * Derives everything about the run whose result is the object `result`, of SHA-256
- * `sha256` (hexadecimal). Errors of audit_row_derive().
+ * Derives everything about the run whose result was read into `identity`, in `arena`.
+ * Errors of audit_row_derive().
  */
 enum err_kind run_derive(const struct audit_parts *parts,
-                         struct json_value result,
-                         struct slice sha256,
+                         const struct audit_identity *identity,
+                         struct arena *arena,
                          struct run *ret_run,
                          struct err *err);
 

@@ -547,7 +547,7 @@ forgets_everything_after_the_retention(void **state)
     struct tuning_event result = result_event(attempt_a, 1000);
     struct tuning_event log = log_event_of(&part, "t0", refusing_log, 900);
     send_event(world, &result);
-    assert_int_equal(live_state(world), 2);
+    assert_int_equal(live_state(world), 1);
 
     world->now_ms = RETENTION_MS;
     tick(world, "K");
@@ -559,6 +559,102 @@ forgets_everything_after_the_retention(void **state)
     tick(world, "K");
     assert_non_null(find_output(world, "orphan:K"));
     assert_non_null(find_output(world, "A"));
+}
+
+static struct cell *
+cell_of_head(struct world *world)
+{
+    for (size_t i = 0; i < world->n_state; i++)
+        if (world->state[i].value && world->state[i].key[2] == 'h') /* "K#h..." */
+            return &world->state[i];
+    fail_msg("no head is kept");
+    return NULL;
+}
+
+static bool
+head_has_part(struct world *world)
+{
+    const struct cell *cell = cell_of_head(world);
+    struct audit_part head = {0};
+    struct err err = {0};
+    if (serde_decode(world->serde, (struct slice){cell->value, cell->len}, &world->arena,
+                     &head, &err))
+        fail_msg("%s: %s", err.code, err.msg);
+    return head.has_part;
+}
+
+static void
+keeps_a_part_that_is_alone_in_the_record_of_the_head(void **state)
+{
+    (void)state;
+    CLEANUP(world_freep) struct world *world = world_new();
+    struct log_part part;
+    struct tuning_event result = result_event(attempt_a, 1000);
+    struct tuning_event log = log_event_of(&part, "t0", refusing_log, 900);
+    struct tuning_event verdict = verdict_event(keeping_verdict, "S1", 1);
+
+    send_event(world, &result);
+    assert_int_equal(live_state(world), 1);
+    assert_true(head_has_part(world));
+    send_event(world, &log);
+    assert_int_equal(live_state(world), 3);
+    assert_true(head_has_part(world)); /* its own record may be lost */
+    send_event(world, &verdict);
+    assert_int_equal(live_state(world), 4);
+    assert_false(head_has_part(world));
+
+    world->now_ms = RETENTION_MS;
+    tick(world, "K");
+    assert_int_equal(live_state(world), 0);
+}
+
+/* Parts and head in records of their own, as they were written before. */
+static void
+part_head_from_part(struct world *world)
+{
+    struct cell *cell = cell_of_head(world);
+    struct audit_part both = {0};
+    struct err err = {0};
+    arena_reset(&world->arena);
+    struct slice value =
+        arena_copy(&world->arena, (struct slice){cell->value, cell->len});
+    if (serde_decode(world->serde, value, &world->arena, &both, &err))
+        fail_msg("%s: %s", err.code, err.msg);
+    struct audit_part head = both;
+    struct audit_part part = both;
+    head.has_part = part.has_head = false;
+    const struct join_change changes[] = {
+        {join_state_key(SLICE("K"), NULL, &world->arena), &head},
+        {join_state_key(SLICE("K"), &both.part, &world->arena), &part}};
+    keep_state(world, &changes[0]);
+    keep_state(world, &changes[1]);
+}
+
+static void
+goes_on_from_a_part_beside_its_head(void **state)
+{
+    (void)state;
+    CLEANUP(world_freep) struct world *world = world_new();
+    struct log_part part;
+    struct tuning_event result = result_event(attempt_a, 1000);
+    struct tuning_event newer = result_event(attempt_a, 2000);
+    struct tuning_event log = log_event_of(&part, "t0", refusing_log, 900);
+    send_event(world, &result);
+    part_head_from_part(world);
+    assert_int_equal(live_state(world), 2);
+
+    send_event(world, &result);
+    assert_int_equal(world->sent, 0);
+    send_event(world, &newer);
+    assert_int_equal(live_state(world), 2);
+    assert_false(head_has_part(world));
+    send_event(world, &log);
+    assert_non_null(strstr(find_output(world, "A")->x, "rejected_arguments"));
+    assert_int_equal(live_state(world), 3);
+
+    world->now_ms = RETENTION_MS;
+    tick(world, "K");
+    assert_int_equal(live_state(world), 0);
 }
 
 static void
@@ -1029,6 +1125,8 @@ main(void)
         cmocka_unit_test(sends_a_warning_once),
         cmocka_unit_test(names_every_verdict_that_waits),
         cmocka_unit_test(forgets_everything_after_the_retention),
+        cmocka_unit_test(keeps_a_part_that_is_alone_in_the_record_of_the_head),
+        cmocka_unit_test(goes_on_from_a_part_beside_its_head),
         cmocka_unit_test(keeps_a_bounded_number_of_parts_and_says_so),
         cmocka_unit_test(keeps_a_part_that_is_too_large_as_its_claim),
         cmocka_unit_test(asks_for_the_bytes_that_it_needs_and_has_not),

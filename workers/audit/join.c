@@ -42,7 +42,8 @@ join_load(struct join *join, const struct audit_part *known, struct err *err)
     }
     if (!known->has_part || known->part.kind == JOIN_UNKNOWN)
         return ERR_OK;
-    struct join_item item = {.part = known->part};
+    struct join_item item = {
+        .part = known->part, .in_head = known->has_head, .has_record = !known->has_head};
     if (item.part.payload.kind == PAYLOAD_INLINE)
         item.bytes = item.part.payload.bytes.data ? item.part.payload.bytes : SLICE("");
     return join_add(join, &item, err);
@@ -110,17 +111,22 @@ compare_items(const void *a, const void *b)
     return d ? d : y->is_new - x->is_new; /* known already: the last of equals */
 }
 
-/* Sorted, the part that stands is the last of its identity. */
+/* Sorted, the part that stands is the last of its identity; the key of its record is that
+ * of all of them. */
 static void
 keep_standing(struct join *join)
 {
     size_t n = 0;
     if (join->n > 1)
         qsort(join->items, join->n, sizeof *join->items, compare_items);
-    for (size_t i = 0; i < join->n; i++)
-        if (i + 1 == join->n ||
-            join_compare_identity(&join->items[i].part, &join->items[i + 1].part) != 0)
+    for (size_t i = 0; i < join->n; i++) {
+        struct join_item *next = &join->items[i + 1];
+        if (i + 1 < join->n &&
+            join_compare_identity(&join->items[i].part, &next->part) == 0)
+            next->has_record |= join->items[i].has_record;
+        else
             join->items[n++] = join->items[i];
+    }
     join->n = n;
 }
 

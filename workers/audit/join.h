@@ -39,6 +39,8 @@ struct join_item {
     bool is_new;                           /* the state does not have it */
     bool needed;                           /* for something that is derived now */
     bool dropped;                          /* leaves the state */
+    bool in_head;    /* the state has it in the record of the head */
+    bool has_record; /* the state has it in one of its own */
 };
 
 /* A result and what belongs to it; or, without a result, what has expired waiting. */

@@ -117,26 +117,87 @@ next_due_ms(const struct join *join)
     return due_ms;
 }
 
-static enum err_kind
-change(struct join *join, const struct join_part *part, bool keep, struct err *err)
+static size_t
+stays(const struct join *join)
 {
-    struct join_change *to = &join->changes[join->n_changes++];
-    struct audit_part *value = NULL;
-    to->key = join_state_key(join->input_key, part, join->arena);
-    if (keep) {
-        value = arena_calloc(join->arena, 1, sizeof *value);
-        if (!value)
-            return audit_full(err);
-        value->input_key = join->input_key;
-        value->has_part = part != NULL;
-        value->has_head = part == NULL;
-        if (part)
-            value->part = *part;
-        else
-            value->head = join->head;
-        to->value = value;
+    size_t n = 0;
+    for (size_t i = 0; i < join->n; i++)
+        n += !join->items[i].dropped;
+    return n;
+}
+
+/*
+ * The part that lies in the record of the head. A part that is alone does, so that an
+ * event with one part writes one record. When another joins it gets a record of its own,
+ * and stays in the head until a later change finds that record: whichever of the changes
+ * are lost when a process that runs at least once dies, it is in one of the two.
+ */
+static const struct join_item *
+part_of_head(const struct join *join)
+{
+    bool one_stays = stays(join) == 1;
+    for (size_t i = 0; i < join->n; i++) {
+        const struct join_item *item = &join->items[i];
+        if (!item->dropped && !item->has_record && (one_stays || item->in_head))
+            return item;
     }
-    return to->key.data ? ERR_OK : audit_full(err);
+    return NULL;
+}
+
+static struct join_change *
+change(struct join *join, const struct join_part *key_of, struct err *err)
+{
+    struct join_change *change = &join->changes[join->n_changes++];
+    change->key = join_state_key(join->input_key, key_of, join->arena);
+    if (change->key.data)
+        return change;
+    audit_full(err);
+    return NULL;
+}
+
+static enum err_kind
+keep_change(struct join *join,
+            struct join_change *change,
+            const struct join_part *part,
+            const struct join_head *head,
+            struct err *err)
+{
+    struct audit_part *value = arena_calloc(join->arena, 1, sizeof *value);
+    if (!value)
+        return audit_full(err);
+    value->input_key = join->input_key;
+    value->has_part = part != NULL;
+    value->has_head = head != NULL;
+    if (part)
+        value->part = *part;
+    if (head)
+        value->head = *head;
+    change->value = value;
+    return ERR_OK;
+}
+
+static enum err_kind
+change_part(struct join *join, const struct join_item *item, bool alone, struct err *err)
+{
+    bool gone = item->dropped || join->forget;
+    bool written = !gone && !alone && (item->is_new || !item->has_record);
+    if (!written && !(gone && item->has_record))
+        return ERR_OK;
+    struct join_change *to = change(join, &item->part, err);
+    if (!to)
+        return err->kind;
+    return written ? keep_change(join, to, &item->part, NULL, err) : ERR_OK;
+}
+
+static enum err_kind
+change_head(struct join *join, const struct join_item *with, struct err *err)
+{
+    struct join_change *to = change(join, NULL, err);
+    if (!to)
+        return err->kind;
+    if (join->forget)
+        return ERR_OK;
+    return keep_change(join, to, with ? &with->part : NULL, &join->head, err);
 }
 
 static enum err_kind
@@ -181,17 +242,14 @@ take_changes(struct join *join, struct err *err)
     join->changes = arena_calloc(join->arena, join->n + 1, sizeof *join->changes);
     if (!join->changes)
         return audit_full(err);
-    for (size_t i = 0; i < join->n; i++) {
-        const struct join_item *item = &join->items[i];
-        bool gone = item->dropped || join->forget;
-        if (!gone && !item->is_new)
-            continue;
-        if (change(join, &item->part, !gone, err))
+    const struct join_item *in_head = part_of_head(join);
+    bool alone = in_head && stays(join) == 1;
+    for (size_t i = 0; i < join->n; i++)
+        if (change_part(join, &join->items[i], alone, err))
             return err->kind;
-    }
     if (take_sent(join, err))
         return err->kind;
-    return change(join, NULL, !join->forget, err);
+    return change_head(join, in_head, err);
 }
 
 enum err_kind

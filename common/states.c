@@ -19,6 +19,9 @@ enum {
     DUE_AGAIN_MS = 60000, /* after a failure */
 };
 
+/* Of the memory, to the filters of the stores; the rest is for the open batch. */
+enum { FILTERS_SHARE = 4 };
+
 struct part_state {
     int32_t partition;
     struct store *store;
@@ -30,6 +33,7 @@ struct states {
     void *worker_state;
     struct part_state *parts;
     size_t n_parts;
+    size_t filter_budget; /* of the stores, what is left of it */
     int64_t tick_ms;
 };
 
@@ -42,6 +46,7 @@ states_new(const struct states_settings *settings, struct err *err)
         return NULL;
     }
     states->settings = *settings;
+    states->filter_budget = (size_t)(settings->max_memory / FILTERS_SHARE);
     return states;
 }
 
@@ -66,6 +71,13 @@ static const struct worker_state *
 kind_of(const struct states *states)
 {
     return states->settings.worker->state;
+}
+
+static size_t
+batch_max(const struct states *states)
+{
+    int64_t max = states->settings.max_memory;
+    return (size_t)(max - max / FILTERS_SHARE);
 }
 
 static struct part_state *
@@ -177,7 +189,7 @@ bring_up(struct restore *restore, struct err *err)
 }
 
 static enum err_kind
-open_store(const struct states *states,
+open_store(struct states *states,
            int32_t partition,
            struct store **ret_store,
            struct err *err)
@@ -186,9 +198,10 @@ open_store(const struct states *states,
     const struct store_settings settings = {
         .suffix_bytes = kind_of(states)->suffix_bytes,
         .max_bytes = (size_t)states->settings.max_bytes,
-        .batch_bytes = (size_t)states->settings.batch_bytes,
+        .batch_bytes = batch_max(states),
         .due = kind_of(states)->due,
         .due_state = states->worker_state,
+        .filter_budget = &states->filter_budget,
     };
     if (asprintf(&folder, "%s/%s-%d", states->settings.folder,
                  states->settings.worker->input, (int)partition) < 0)
@@ -259,7 +272,7 @@ states_full(const struct states *states)
     size_t bytes = 0;
     for (size_t i = 0; i < states->n_parts; i++)
         bytes += store_batch_bytes(states->parts[i].store);
-    return bytes >= (size_t)states->settings.batch_bytes;
+    return bytes >= batch_max(states);
 }
 
 bool

@@ -26,9 +26,9 @@
 struct states_settings {
     const struct worker *worker; /* with a description of its state */
     const struct kafka_settings *kafka;
-    const char *folder;  /* of this instance; a store lies below it */
-    int64_t max_bytes;   /* of one store's file */
-    int64_t batch_bytes; /* changes of one batch, of all partitions */
+    const char *folder; /* of this instance; a store lies below it */
+    int64_t max_bytes;  /* of one store's file */
+    int64_t max_memory; /* of changes of one batch, and of filters, of all partitions */
 };
 
 struct states;

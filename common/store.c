@@ -15,6 +15,7 @@
 
 #include "arena.h"
 #include "digest.h"
+#include "key_filter.h"
 
 enum {
     KEY_MAX = DIGEST_BYTES + STORE_SUFFIX_MAX,
@@ -22,13 +23,18 @@ enum {
     LEVELS = 12, /* of the skip list: 4^12 changes */
     FOLDER_MODE = 0700,
     FILE_MODE = 0600,
+    GROUP_BYTES = 256, /* of a name whose digest is remembered */
 };
 
 #define MAP_FIRST_BYTES ((size_t)16 << 20)
 /* A batch may pass batch_bytes by what one record asks for, which is an arena full. */
 #define BATCH_SLACK_BYTES (2 * ARENA_MAX_BYTES)
 
-static const char format[] = "heddle store 1";
+/*
+ * Table `records`: deadline and value by key. Table `due`: an entry for each record, by
+ * deadline and key; of those that are never due, behind all others.
+ */
+static const char format[] = "heddle store 2";
 
 /* Beside the data: which boot of the machine wrote it last, or that it is all on disk. */
 static const char mark_synced[] = "synced";
@@ -44,15 +50,25 @@ enum { WRITE_AT_ONCE = 128 };
 /* A change of the open batch. `value` null: the record is removed. */
 struct node {
     uint8_t key[KEY_MAX];
+    bool fresh;        /* the disk has nothing of the group */
     struct slice name; /* the key as it was given */
     struct slice value;
+    int64_t due_ms;
     struct node *next[LEVELS];
 };
 
 struct staged {
     struct slice name;
     struct slice value;
+    int64_t due_ms;
     struct staged *next;
+};
+
+/* The group that was asked for last: what is read is written next. */
+struct known_group {
+    char name[GROUP_BYTES];
+    size_t len; /* SIZE_MAX: none */
+    uint8_t digest[DIGEST_BYTES];
 };
 
 struct store {
@@ -73,6 +89,8 @@ struct store {
     struct staged *first;
     struct staged **last;
     uint64_t random;
+    struct known_group group;
+    struct key_filter filter; /* of the digests of groups, the open batch included */
 };
 
 static size_t
@@ -120,11 +138,28 @@ slice_from(const MDB_val *val)
 
 /* A group may be of any length, a key of LMDB may not. */
 static void
-make_key(const struct store *store, struct slice name, uint8_t ret[KEY_MAX])
+digest_group(struct store *store, struct slice group, uint8_t ret[DIGEST_BYTES])
+{
+    struct known_group *known = &store->group;
+    if (known->len == group.len && group.len &&
+        memcmp(known->name, group.data, group.len) == 0) {
+        memcpy(ret, known->digest, DIGEST_BYTES);
+        return;
+    }
+    digest_sha256(group, ret);
+    if (group.len == 0 || group.len > GROUP_BYTES)
+        return;
+    memcpy(known->name, group.data, group.len);
+    memcpy(known->digest, ret, DIGEST_BYTES);
+    known->len = group.len;
+}
+
+static void
+make_key(struct store *store, struct slice name, uint8_t ret[KEY_MAX])
 {
     size_t suffix = store->settings.suffix_bytes;
     struct slice group = {name.data, name.len - suffix};
-    digest_sha256(group, ret);
+    digest_group(store, group, ret);
     memcpy(ret + DIGEST_BYTES, name.data + group.len, suffix);
 }
 
@@ -144,12 +179,24 @@ make_due(const struct store *store, int64_t due_ms, const void *key, uint8_t ret
     return sizeof big + key_bytes(store);
 }
 
+/* A record on the disk: its deadline, then its value. */
 static int64_t
-due_of(const struct store *store, const void *key, struct slice value)
+due_from(const MDB_val *record)
 {
-    if (!value.data || !store->settings.due)
-        return STORE_NEVER;
-    return store->settings.due(store->settings.due_state, suffix_of(store, key), value);
+    int64_t due_ms = STORE_NEVER;
+    if (record->mv_size >= sizeof due_ms)
+        memcpy(&due_ms, record->mv_data, sizeof due_ms);
+    return due_ms;
+}
+
+static struct slice
+value_from(const MDB_val *record)
+{
+    const size_t before = sizeof(int64_t);
+    if (record->mv_size <= before)
+        return SLICE("");
+    return (struct slice){(const char *)record->mv_data + before,
+                          record->mv_size - before};
 }
 
 /* --- the open batch: a skip list ------------------------------------------------------
@@ -203,6 +250,27 @@ random_levels(struct store *store)
     return levels;
 }
 
+static bool
+is_mate(const struct store *store, const struct node *node, const uint8_t *key)
+{
+    return node && node != &store->head && memcmp(node->key, key, DIGEST_BYTES) == 0;
+}
+
+/* Whether nothing of the key's group is on the disk. `before` and `behind` are its
+ * neighbours in the batch. */
+static bool
+is_fresh(struct store *store,
+         const struct node *before,
+         const struct node *behind,
+         const uint8_t *key)
+{
+    if (is_mate(store, before, key))
+        return before->fresh;
+    if (is_mate(store, behind, key))
+        return behind->fresh;
+    return !key_filter_add(&store->filter, key);
+}
+
 static enum err_kind
 put_node(struct store *store, const struct staged *staged, struct err *err)
 {
@@ -215,6 +283,7 @@ put_node(struct store *store, const struct staged *staged, struct err *err)
         if (!node)
             return err_no_memory(err, "a change of the state");
         memcpy(node->key, key, sizeof key);
+        node->fresh = is_fresh(store, before[0], before[0]->next[0], key);
         int levels = random_levels(store);
         for (int level = 0; level < levels; level++) {
             node->next[level] = before[level]->next[level];
@@ -223,17 +292,36 @@ put_node(struct store *store, const struct staged *staged, struct err *err)
     }
     node->name = staged->name;
     node->value = staged->value;
+    node->due_ms = staged->due_ms;
     return ERR_OK;
 }
 
 enum err_kind
 store_stage(struct store *store, struct slice key, struct slice value, struct err *err)
 {
+    const struct store_settings *settings = &store->settings;
+    int64_t due_ms = STORE_NEVER;
+    if (value.data && settings->due && key.len >= settings->suffix_bytes) {
+        size_t group = key.len - settings->suffix_bytes;
+        struct slice suffix = {key.data + group, settings->suffix_bytes};
+        due_ms = settings->due(settings->due_state, suffix, value);
+    }
+    return store_stage_due(store, key, value, due_ms, err);
+}
+
+enum err_kind
+store_stage_due(struct store *store,
+                struct slice key,
+                struct slice value,
+                int64_t due_ms,
+                struct err *err)
+{
     struct staged *staged = arena_calloc(&store->arena, 1, sizeof *staged);
     if (!staged)
         return err_no_memory(err, "a change of the state");
     if (key.len < store->settings.suffix_bytes)
         return err_fatal(err, EXIT_INTERNAL, "store_key", "a key of the state is short");
+    staged->due_ms = due_ms;
     staged->name = arena_copy(&store->arena, key);
     if (value.data)
         staged->value = arena_copy(&store->arena, value);
@@ -323,6 +411,8 @@ store_get(struct store *store, struct slice key, struct slice *ret_value, struct
     if (key.len < store->settings.suffix_bytes)
         return ERR_OK;
     make_key(store, key, bytes);
+    if (!key_filter_has(&store->filter, bytes))
+        return ERR_OK;
     const struct node *node = node_of(store, bytes);
     if (node) {
         *ret_value = node->value;
@@ -336,7 +426,7 @@ store_get(struct store *store, struct slice key, struct slice *ret_value, struct
         return ERR_OK;
     if (code)
         return unusable(store, code, err);
-    *ret_value = slice_from(&value);
+    *ret_value = value_from(&value);
     return ERR_OK;
 }
 
@@ -377,7 +467,7 @@ give_merged(struct store *store,
         if (merge->on_disk && merge->node)
             order = memcmp(merge->key.mv_data, merge->node->key, key_bytes(store));
         const void *key = order < 0 ? merge->key.mv_data : merge->node->key;
-        struct slice value = order < 0 ? slice_from(&merge->value) : merge->node->value;
+        struct slice value = order < 0 ? value_from(&merge->value) : merge->node->value;
         if (value.data && record(state, suffix_of(store, key), value, err))
             return err->kind;
         if (order >= 0)
@@ -398,7 +488,9 @@ store_scan(struct store *store,
     uint8_t digest[DIGEST_BYTES];
     struct node *before[LEVELS];
     enum err_kind kind = ERR_OK;
-    digest_sha256(group, digest);
+    digest_group(store, group, digest);
+    if (!key_filter_has(&store->filter, digest))
+        return ERR_OK;
     struct merge merge = {.group = digest, .key = {DIGEST_BYTES, digest}};
     merge.node = of_group(&merge, find_node(store, digest, DIGEST_BYTES, before));
     int code = begin_reading(store);
@@ -440,7 +532,7 @@ store_due(struct store *store,
             continue;
         code = mdb_get(store->reader, store->records, &key, &value);
         if (code == 0) {
-            kind = record(state, suffix_of(store, key.mv_data), slice_from(&value), err);
+            kind = record(state, suffix_of(store, key.mv_data), value_from(&value), err);
             n++;
         }
     }
@@ -463,10 +555,7 @@ drop_due(struct store *store, MDB_txn *txn, const void *key)
     int code = mdb_get(txn, store->records, &k, &old);
     if (code)
         return code == MDB_NOTFOUND ? 0 : code;
-    int64_t due_ms = due_of(store, key, slice_from(&old));
-    if (due_ms == STORE_NEVER)
-        return 0;
-    MDB_val due = {make_due(store, due_ms, key, bytes), bytes};
+    MDB_val due = {make_due(store, due_from(&old), key, bytes), bytes};
     code = mdb_del(txn, store->due, &due, NULL);
     return code == MDB_NOTFOUND ? 0 : code;
 }
@@ -475,27 +564,36 @@ static int
 put_due(struct store *store, MDB_txn *txn, const struct node *node)
 {
     uint8_t bytes[DUE_MAX];
-    int64_t due_ms = due_of(store, node->key, node->value);
-    if (due_ms == STORE_NEVER)
-        return 0;
-    MDB_val due = {make_due(store, due_ms, node->key, bytes), bytes};
+    MDB_val due = {make_due(store, node->due_ms, node->key, bytes), bytes};
     MDB_val none = {0, NULL};
     return mdb_put(txn, store->due, &due, &none, 0);
+}
+
+static int
+put_record(struct store *store, MDB_txn *txn, const struct node *node)
+{
+    MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
+    MDB_val record = {sizeof node->due_ms + node->value.len, NULL};
+    int code = mdb_put(txn, store->records, &key, &record, MDB_RESERVE);
+    if (code)
+        return code;
+    char *to = mempcpy(record.mv_data, &node->due_ms, sizeof node->due_ms);
+    memcpy(to, node->value.data, node->value.len);
+    return 0;
 }
 
 static int
 write_node(struct store *store, MDB_txn *txn, const struct node *node)
 {
     MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
-    int code = drop_due(store, txn, node->key);
+    int code = node->fresh ? 0 : drop_due(store, txn, node->key);
     if (code)
         return code;
     if (!node->value.data) {
         code = mdb_del(txn, store->records, &key, NULL);
         return code == MDB_NOTFOUND ? 0 : code;
     }
-    MDB_val value = val_of(node->value);
-    code = mdb_put(txn, store->records, &key, &value, 0);
+    code = put_record(store, txn, node);
     return code ? code : put_due(store, txn, node);
 }
 
@@ -568,6 +666,56 @@ grow(struct store *store)
     return mdb_env_set_mapsize(store->env, size);
 }
 
+/* --- the filter ----------------------------------------------------------------------
+ */
+
+/* Every record has an entry in `due`, and there the keys lie close together. */
+static int
+add_groups(struct store *store, MDB_cursor *cursor)
+{
+    MDB_val due, none;
+    int code;
+    while ((code = mdb_cursor_get(cursor, &due, &none, MDB_NEXT)) == 0) {
+        if (due.mv_size < sizeof(uint64_t) + DIGEST_BYTES)
+            return MDB_CORRUPTED;
+        key_filter_add(&store->filter, (const uint8_t *)due.mv_data + sizeof(uint64_t));
+    }
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int
+fill_filter(struct store *store)
+{
+    MDB_cursor *cursor = NULL;
+    key_filter_clear(&store->filter);
+    int code = begin_reading(store);
+    if (code == 0)
+        code = mdb_cursor_open(store->reader, store->due, &cursor);
+    if (code == 0)
+        code = add_groups(store, cursor);
+    if (cursor)
+        mdb_cursor_close(cursor);
+    end_reading(store);
+    if (code)
+        key_filter_give_up(&store->filter);
+    return code;
+}
+
+/* A filter keeps what the store has forgotten: one that is full of that is made anew. */
+static int
+renew_filter(struct store *store)
+{
+    MDB_stat due;
+    if (!store->filter.full)
+        return 0;
+    int code = begin_reading(store);
+    if (code == 0)
+        code = mdb_stat(store->reader, store->due, &due);
+    if (code || due.ms_entries >= store->filter.n / 2)
+        return code;
+    return fill_filter(store);
+}
+
 enum err_kind
 store_commit(struct store *store, int64_t next_offset, struct err *err)
 {
@@ -581,6 +729,8 @@ store_commit(struct store *store, int64_t next_offset, struct err *err)
     while ((code = write_batch(store, offset)) == MDB_MAP_FULL)
         if ((code = grow(store)) != 0)
             break;
+    if (code == 0)
+        code = renew_filter(store);
     if (code)
         return unusable(store, code, err);
     store->offset = offset;
@@ -620,6 +770,7 @@ store_clear(struct store *store, struct err *err)
     int code = drop_tables(store);
     if (code)
         return unusable(store, code, err);
+    key_filter_clear(&store->filter);
     store->offset = 0;
     return ERR_OK;
 }
@@ -773,6 +924,8 @@ open_env(struct store *store)
         code = write_mark(store, store->boot);
     if (code == 0)
         code = open_tables(store);
+    if (code == 0)
+        code = fill_filter(store);
     store->opened = code == 0;
     return code;
 }
@@ -831,6 +984,8 @@ store_open(const char *folder,
         return err_no_memory(err, "a store");
     store->settings = *settings;
     store->random = UINT64_C(0x9E3779B97F4A7C15);
+    store->group.len = SIZE_MAX;
+    key_filter_init(&store->filter, settings->filter_budget);
     store->folder = strdup(folder);
     arena_init(&store->arena, settings->batch_bytes + BATCH_SLACK_BYTES);
     batch_new(store);
@@ -862,6 +1017,7 @@ store_close(struct store *store)
         return;
     close_env(store);
     arena_done(&store->arena);
+    key_filter_clear(&store->filter);
     free(store->folder);
     free(store->file);
     free(store->mark_file);

@@ -7,7 +7,8 @@
  *
  * A key is a group (an input key, any bytes, any length) and a suffix of fixed length
  * that names a record of the group; the records of a group are read together, in the
- * order of their suffixes.
+ * order of their suffixes. Most groups are met once: a filter in memory knows which were
+ * never seen (key_filter.h), so that these cost no look-up.
  *
  *   store_stage     a change that the record in work asks for
  *   store_keep      the record went through: its changes belong to the open batch
@@ -40,6 +41,7 @@ struct store_settings {
     size_t batch_bytes;  /* changes of a batch above which store_full() is true */
     store_due_fn *due;   /* NULL: never */
     void *due_state;
+    size_t *filter_budget; /* bytes for filters, of all stores of the thread; borrowed */
 };
 
 struct store;
@@ -80,6 +82,12 @@ enum err_kind store_get(struct store *store,
 /* Copies both. A null value removes. ERR_FATAL "out_of_memory". */
 enum err_kind
 store_stage(struct store *store, struct slice key, struct slice value, struct err *err);
+/* The same, where what settings.due would say is known. */
+enum err_kind store_stage_due(struct store *store,
+                              struct slice key,
+                              struct slice value,
+                              int64_t due_ms,
+                              struct err *err);
 enum err_kind store_keep(struct store *store, struct err *err);
 void store_drop(struct store *store);
 /* The batch has grown so large that it should be committed. */

@@ -262,7 +262,7 @@ open_states(struct process *process, struct err *err)
         .kafka = &process->kafka,
         .folder = process->store_dir,
         .max_bytes = fleet->store_max,
-        .batch_bytes = process->memory.state_bytes,
+        .max_memory = process->memory.state_bytes,
     };
     process->states = states_new(&settings, err);
     process->context.states = process->states;

@@ -28,17 +28,27 @@ due_of(void *state, struct slice key_suffix, struct slice value)
     return sscanf(text, "due %lld", &due_ms) == 1 ? due_ms : STORE_NEVER;
 }
 
-static const struct store_settings settings = {SUFFIX, MAX_BYTES, BATCH_BYTES, due_of,
-                                               NULL};
+static size_t ample_budget = (size_t)1 << 20;
+
+static const struct store_settings settings = {SUFFIX, MAX_BYTES, BATCH_BYTES,
+                                               due_of, NULL,      &ample_budget};
+
+static struct store *
+open_with(const char *folder, size_t *filter_budget)
+{
+    struct store *store = NULL;
+    struct store_settings own = settings;
+    struct err err = {0};
+    own.filter_budget = filter_budget;
+    if (store_open(folder, &own, &store, &err))
+        fail_msg("%s: %s", err.code, err.msg);
+    return store;
+}
 
 static struct store *
 open_at(const char *folder)
 {
-    struct store *store = NULL;
-    struct err err = {0};
-    if (store_open(folder, &settings, &store, &err))
-        fail_msg("%s: %s", err.code, err.msg);
-    return store;
+    return open_with(folder, &ample_budget);
 }
 
 static void
@@ -201,37 +211,52 @@ names_each_changed_key_once_with_its_last_value(void **state)
     assert_string_equal(buf_text(&text), "g#1=c g#2=removed ");
 }
 
+/* Each value is due at its number. */
+static void
+assert_model_due(struct store *store, const int *values, size_t n, int until)
+{
+    CLEANUP(buf_done) struct buf expected = BUF_INIT;
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    for (int due = 1; due <= until; due++)
+        for (size_t k = 0; k < n; k++)
+            if (values[k] == due)
+                buf_addf(&expected, "#%zu=due %d ", k % 10, due);
+    assert_int_equal(store_due(store, until, n, add_record, &text, NULL), ERR_OK);
+    assert_string_equal(buf_text(&text), buf_text(&expected));
+}
+
 /* Against an array, with random keys, batches that end either way, and reopening. */
 static void
-agrees_with_a_plain_model(void **state)
+agree_with_a_plain_model(size_t budget)
 {
-    (void)state;
     enum { KEYS = 60, STEPS = 4000 };
     CLEANUP(temp_dir_done) struct temp_dir dir;
     int disk[KEYS] = {0};
     int now[KEYS] = {0};
     unsigned random = 12345;
     assert_true(temp_dir_make(&dir));
-    struct store *store = open_at(dir.path);
+    struct store *store = open_with(dir.path, &budget);
     for (int step = 1; step <= STEPS; step++) {
         random = random * 1103515245 + 12345;
         unsigned k = (random >> 8) % KEYS;
         char key[16];
         char value[16];
         snprintf(key, sizeof key, "g%02u#%u", k / 10, k % 10);
-        snprintf(value, sizeof value, "%d", step);
+        snprintf(value, sizeof value, "due %d", step);
         bool removes = (random >> 20) % 4 == 0;
         now[k] = removes ? 0 : step;
         put(store, key, removes ? NULL : value);
         if ((random >> 24) % 16 == 0) {
             commit(store, step);
             memcpy(disk, now, sizeof disk);
+            if (step % 8 == 0)
+                assert_model_due(store, disk, KEYS, step);
         } else if ((random >> 24) % 16 == 1) {
             store_abort(store);
             memcpy(now, disk, sizeof disk);
         } else if ((random >> 24) % 64 == 2) {
             store_close(store);
-            store = open_at(dir.path);
+            store = open_with(dir.path, &budget);
             memcpy(now, disk, sizeof disk);
         }
         unsigned g = (random >> 12) % (KEYS / 10);
@@ -240,10 +265,77 @@ agrees_with_a_plain_model(void **state)
         snprintf(group, sizeof group, "g%02u", g);
         for (unsigned i = 0; i < 10; i++)
             if (now[g * 10 + i])
-                buf_addf(&expected, "#%u=%d ", i, now[g * 10 + i]);
+                buf_addf(&expected, "#%u=due %d ", i, now[g * 10 + i]);
         assert_group(store, group, buf_text(&expected));
     }
     store_close(store);
+}
+
+static void
+agrees_with_a_plain_model(void **state)
+{
+    (void)state;
+    agree_with_a_plain_model((size_t)1 << 20);
+}
+
+static void
+agrees_with_a_plain_model_without_a_filter(void **state)
+{
+    (void)state;
+    agree_with_a_plain_model(0);
+}
+
+enum { GROUPS = 20000, GROUPS_A_BATCH = 1000 };
+
+static void
+put_groups(struct store *store, const char *value, int to)
+{
+    for (int i = 0; i < to; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "group %d#1", i);
+        put(store, key, value);
+        if (i % GROUPS_A_BATCH == GROUPS_A_BATCH - 1)
+            commit(store, i);
+    }
+}
+
+static void
+assert_groups(struct store *store, int from)
+{
+    for (int i = 0; i < GROUPS; i++) {
+        char group[32];
+        char key[32];
+        snprintf(group, sizeof group, "group %d", i);
+        snprintf(key, sizeof key, "group %d#1", i);
+        assert_group(store, group, i < from ? "" : "#1=v ");
+        assert_value(store, key, i < from ? NULL : "v");
+    }
+}
+
+/* A filter that is too small, one that is full half-way, and one for all. */
+static void
+finds_every_group_whatever_its_filter_can_hold(void **state)
+{
+    (void)state;
+    static const size_t budgets[] = {0, (size_t)16 << 10, (size_t)1 << 20};
+    for (size_t i = 0; i < sizeof budgets / sizeof budgets[0]; i++) {
+        CLEANUP(temp_dir_done) struct temp_dir dir;
+        size_t budget = budgets[i];
+        assert_true(temp_dir_make(&dir));
+        struct store *store = open_with(dir.path, &budget);
+        put_groups(store, "v", GROUPS);
+        assert_groups(store, 0);
+        store_close(store);
+        assert_int_equal(budget, budgets[i]);
+
+        store = open_with(dir.path, &budget);
+        assert_groups(store, 0);
+        put_groups(store, NULL, GROUPS - GROUPS_A_BATCH); /* most are forgotten */
+        assert_groups(store, GROUPS - GROUPS_A_BATCH);
+        assert_true(i == 0 || budget < budgets[i]); /* and the filter is of use again */
+        store_close(store);
+        assert_int_equal(budget, budgets[i]);
+    }
 }
 
 static void
@@ -439,7 +531,7 @@ throws_away_a_store_of_another_version(void **state)
 {
     (void)state;
     CLEANUP(temp_dir_done) struct temp_dir dir;
-    static const char ours[] = "heddle store 1";
+    static const char ours[] = "heddle store 2";
     assert_true(temp_dir_make(&dir));
     make_one(&dir);
     char *path = temp_path(&dir, "data.mdb");
@@ -465,7 +557,8 @@ says_that_the_file_may_not_grow(void **state)
 {
     (void)state;
     CLEANUP(temp_dir_done) struct temp_dir dir;
-    const struct store_settings small = {SUFFIX, 1 << 20, BATCH_BYTES, NULL, NULL};
+    const struct store_settings small = {SUFFIX, 1 << 20, BATCH_BYTES,
+                                         NULL,   NULL,    &ample_budget};
     static char large[2 << 20];
     struct store *store = NULL;
     struct err err = {0};
@@ -530,6 +623,8 @@ main(void)
         cmocka_unit_test(keeps_a_group_of_any_length),
         cmocka_unit_test(names_each_changed_key_once_with_its_last_value),
         cmocka_unit_test(agrees_with_a_plain_model),
+        cmocka_unit_test(agrees_with_a_plain_model_without_a_filter),
+        cmocka_unit_test(finds_every_group_whatever_its_filter_can_hold),
         cmocka_unit_test(says_when_a_batch_has_grown_large),
         cmocka_unit_test(gives_what_is_due_by_its_deadline),
         cmocka_unit_test(is_empty_once_cleared),

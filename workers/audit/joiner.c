@@ -88,7 +88,10 @@ stage(const struct joiner *joiner,
                 return err->kind;
             bytes = buf_slice(&value);
         }
-        if (store_stage(store, change->key, bytes, err))
+        int64_t due_ms = change->value && change->value->has_head
+                             ? change->value->head.due_ms
+                             : STORE_NEVER;
+        if (store_stage_due(store, change->key, bytes, due_ms, err))
             return err->kind;
     }
     return ERR_OK;

@@ -6,6 +6,7 @@
  */
 #include "vector_runner/vectors.h"
 #include "vector_runner/compare.h"
+#include "vector_runner/gate_files.h"
 #include "vector_runner/split_files.h"
 
 #include "cleanup.h"
@@ -356,7 +357,7 @@ usage(FILE *to, int status)
     fputs("usage: heddle-vectors [--dir DIR] [--only AREA[/KIND]] [--traces DIR] "
           "[--gen FILE]\n"
           "Runs DIR/AREA/KIND.json (DIR: tests/vectors) through the workers' functions.\n"
-          "  --traces DIR  compare the traces in DIR with DIR/expected\n"
+          "  --traces DIR  compare the traces in DIR with DIR/expected, expected-e2e\n"
           "  --gen FILE    the trace generator for cases of kind generated\n"
           "Exit 0: every case passed; 1: a case failed, or there was none; 64: usage.\n",
           to);
@@ -413,8 +414,10 @@ main(int argc, char **argv)
     if (!parse(argc, argv, &settings, &status))
         return status;
     run_dir(&settings, &tally);
-    if (settings.traces)
+    if (settings.traces) {
         split_files_run(settings.traces, &tally.passed, &tally.failed);
+        gate_files_run(settings.traces, &tally.passed, &tally.failed);
+    }
     printf("%zu passed, %zu failed\n", tally.passed, tally.failed);
     return tally.failed ? EXIT_NEGATIVE : EXIT_OK;
 }

@@ -11,7 +11,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
     MAX_FILE_BYTES = 64 * 1024,
@@ -28,7 +30,8 @@ struct header {
 };
 
 struct canned_http {
-    struct MHD_Daemon *daemon;
+    struct MHD_Daemon *daemon; /* NULL: it refuses connections */
+    int held_fd;               /* of a port that is refused; -1: none */
     struct canned_options options;
     char *cert;
     char *key;
@@ -234,6 +237,7 @@ canned_http_start(const struct canned_options *options)
 {
     struct canned_http *server = calloc(1, sizeof *server);
     assert_non_null(server);
+    server->held_fd = -1;
     pthread_mutex_init(&server->lock, NULL);
     if (options)
         server->options = *options;
@@ -256,11 +260,31 @@ canned_http_stop(struct canned_http *server)
 {
     if (!server)
         return;
-    MHD_stop_daemon(server->daemon);
+    if (server->daemon)
+        MHD_stop_daemon(server->daemon);
+    if (server->held_fd >= 0)
+        close(server->held_fd);
     pthread_mutex_destroy(&server->lock);
     free(server->cert);
     free(server->key);
     free(server);
+}
+
+/* A socket that is bound and does not listen: nobody else gets its port meanwhile. */
+void
+canned_http_refuse(struct canned_http *server)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET,
+                                  .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof address;
+    MHD_stop_daemon(server->daemon);
+    server->daemon = NULL;
+    server->held_fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(server->held_fd >= 0);
+    assert_int_equal(bind(server->held_fd, (struct sockaddr *)&address, len), 0);
+    assert_int_equal(getsockname(server->held_fd, (struct sockaddr *)&address, &len), 0);
+    snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u",
+             ntohs(address.sin_port));
 }
 
 void

@@ -33,6 +33,8 @@ struct canned_options {
 /* `options` may be NULL. Fails the test when it can't start. */
 struct canned_http *canned_http_start(const struct canned_options *options);
 void canned_http_stop(struct canned_http *server);
+/* From now on its address, another one, refuses connections. */
+void canned_http_refuse(struct canned_http *server);
 /* From the next request on; the rows are borrowed. */
 void canned_http_answer(struct canned_http *server,
                         const struct canned_answer *answers,

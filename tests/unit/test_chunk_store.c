@@ -417,8 +417,7 @@ tries_a_store_in_trouble_again(void **state)
         assert_non_null(strstr(err.msg, "(SlowDown)"));
         assert_null(strstr(err.msg, secret_key));
     }
-    canned_http_stop(cloud->server);
-    cloud->server = NULL;
+    canned_http_refuse(cloud->server);
     assert_int_equal(upload(cloud, "packed", &err), ERR_RETRY);
     assert_string_equal(err.code, "store_unavailable");
 }

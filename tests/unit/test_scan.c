@@ -444,6 +444,39 @@ tells_a_broken_event_above_the_cap_from_a_whole_one(void **state)
     assert_in_range(told.answer.facts.damaged_bytes, 24000, 24100);
 }
 
+/* Reading goes on at it, whether it is seen whole or not; what merely looks like one of
+ * its keys does not count. */
+static void
+goes_on_at_an_event_above_the_cap(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *keys;
+        bool is_event;
+    } cases[] = {
+        {"\"\\u0070h\": \"X\", \"p\\u0069d\": 1", true},
+        {"\"ts\": 1, \"x\": {\"ph\": \"X\"}", false},
+        {"\"ph\": \"X\", \"args\": {\"ts\": 1}", false},
+        {"\"ts\": 1, \"ph\": \"X\", \"ph\": 1", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEANUP(buf_done) struct buf text = BUF_INIT;
+        buf_add_str(&text, "[{\"ph\": \"X\" 1}, {\"name\": \"");
+        for (int n = 0; n < 3000; n++)
+            buf_add_str(&text, "}, {");
+        buf_addf(&text, "\", %s}, " EVENT("c") "]", cases[i].keys);
+        for (size_t piece = 300; piece <= 30000; piece *= 100) {
+            CLEANUP(told_done)
+            struct told told = scan_with(buf_slice(&text),
+                                         (struct how){.max_event = 1000, .piece = piece});
+
+            assert_names(&told, "c|");
+            assert_int_equal(told.answer.facts.damaged_events, 1);
+            assert_int_equal(told.answer.facts.oversized_events, cases[i].is_event);
+        }
+    }
+}
+
 static void
 add_nested(struct buf *out, int levels)
 {
@@ -641,6 +674,7 @@ main(void)
         cmocka_unit_test(puts_an_event_together_that_is_larger_than_the_window),
         cmocka_unit_test(skips_an_event_above_the_cap_and_keeps_its_index),
         cmocka_unit_test(tells_a_broken_event_above_the_cap_from_a_whole_one),
+        cmocka_unit_test(goes_on_at_an_event_above_the_cap),
         cmocka_unit_test(reads_256_levels_and_no_more),
         cmocka_unit_test(skips_elements_that_are_no_objects_and_counts_their_places),
         cmocka_unit_test(ignores_bytes_behind_the_document_unless_events_begin_in_them),

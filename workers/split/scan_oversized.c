@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An element above the ceiling is read to its end all the same, so that it is known to be
- * whole, but byte by byte and without being kept.
+ * whole, and whether it looks like an event, but byte by byte and without being kept.
  */
 #include "scan_key.h"
 #include "scan_state.h"
@@ -20,7 +20,7 @@ enum expects {
     IS_BROKEN,
 };
 
-/* Longest word that is kept to be looked at; numbers may be longer. */
+/* Longest word or key that is kept to be looked at; both may be longer. */
 enum { WORD_BYTES = 512 };
 
 struct passer {
@@ -30,6 +30,9 @@ struct passer {
     char open[SCAN_DEPTH + 1]; /* brackets, outermost first */
     char word[WORD_BYTES];
     size_t word_len;
+    enum scan_key key; /* of the element itself, the last */
+    bool has_phase;    /* the last "ph" is a string */
+    bool has_place;    /* "ts" or "pid" */
 };
 
 static void
@@ -62,9 +65,45 @@ close_container(struct passer *passer, char bracket)
 }
 
 static void
+keep_byte(struct passer *passer, char byte)
+{
+    if (passer->word_len < WORD_BYTES)
+        passer->word[passer->word_len++] = byte;
+}
+
+static void
+keep_key_byte(struct passer *passer, char byte)
+{
+    if (passer->is_key)
+        keep_byte(passer, byte);
+}
+
+/* A key in `word` has ended; one that fills it is none that matters. */
+static void
+end_key(struct passer *passer)
+{
+    struct scan_value key = {
+        .text = passer->word, .len = (uint32_t)passer->word_len, .type = SCAN_STRING};
+    passer->expects = EXPECTS_COLON;
+    passer->key = passer->depth == 1 && passer->word_len < WORD_BYTES
+                      ? scan_value_key(key)
+                      : SCAN_KEY_UNKNOWN;
+}
+
+static void
+look_at_member(struct passer *passer, char byte)
+{
+    if (passer->key == SCAN_PH)
+        passer->has_phase = byte == '"';
+    passer->has_place |= passer->key == SCAN_TS || passer->key == SCAN_PID;
+    passer->key = SCAN_KEY_UNKNOWN;
+}
+
+static void
 begin_value(struct passer *passer, char byte)
 {
     passer->is_key = false;
+    look_at_member(passer, byte);
     if (byte == '"') {
         passer->expects = IN_STRING;
     } else if (byte == '{' || byte == '[') {
@@ -82,6 +121,7 @@ static void
 begin_key(struct passer *passer, char byte)
 {
     passer->is_key = true;
+    passer->word_len = 0;
     if (byte == '"')
         passer->expects = IN_STRING;
     else if (byte == '}')
@@ -119,12 +159,12 @@ static void
 in_word(struct passer *passer, char byte)
 {
     bool ends = scan_is_space(byte) || byte == ',' || byte == '}' || byte == ']';
-    if (!ends && passer->word_len < WORD_BYTES)
-        passer->word[passer->word_len++] = byte;
-    else if (!ends && !scan_is_digit(byte))
+    if (!ends && passer->word_len == WORD_BYTES && !scan_is_digit(byte))
         passer->expects = IS_BROKEN;
-    if (!ends)
+    if (!ends) {
+        keep_byte(passer, byte);
         return;
+    }
     if (!is_word_whole(passer)) {
         passer->expects = IS_BROKEN;
         return;
@@ -137,12 +177,15 @@ in_word(struct passer *passer, char byte)
 static void
 in_string(struct passer *passer, char byte)
 {
-    if (byte == '\\')
-        passer->expects = IN_ESCAPE;
-    else if (byte == '"' && passer->is_key)
-        passer->expects = EXPECTS_COLON;
-    else if (byte == '"')
+    if (byte == '"' && passer->is_key) {
+        end_key(passer);
+    } else if (byte == '"') {
         value_ends(passer);
+    } else {
+        keep_key_byte(passer, byte);
+        if (byte == '\\')
+            passer->expects = IN_ESCAPE;
+    }
 }
 
 static void
@@ -168,6 +211,7 @@ pass_byte(struct passer *passer, char byte)
         in_string(passer, byte);
         break;
     case IN_ESCAPE:
+        keep_key_byte(passer, byte);
         passer->expects = IN_STRING;
         break;
     case IN_WORD:
@@ -179,25 +223,46 @@ pass_byte(struct passer *passer, char byte)
     }
 }
 
-enum err_kind
-scan_pass_oversized(struct scan *scan, bool *ret_is_whole, struct err *err)
+/* Reads on from scan->at until it is known whether the element is whole. */
+static enum err_kind
+pass_element(struct scan *scan, struct passer *passer, struct err *err)
 {
     struct window *window = &scan->window;
-    struct passer passer = {.expects = EXPECTS_VALUE};
-    uint64_t start = scan_offset(scan);
     for (;;) {
-        while (scan->at < window->len && passer.expects < IS_WHOLE)
-            pass_byte(&passer, window->text[scan->at++]);
-        if (passer.expects >= IS_WHOLE || window->is_last)
-            break;
+        while (scan->at < window->len && passer->expects < IS_WHOLE)
+            pass_byte(passer, window->text[scan->at++]);
+        if (passer->expects >= IS_WHOLE || window->is_last)
+            return ERR_OK;
         enum err_kind kind = window_refill(window, window->len, err);
         if (kind)
             return kind;
         scan->at = 0;
     }
+}
+
+enum err_kind
+scan_pass_oversized(struct scan *scan, bool *ret_is_whole, struct err *err)
+{
+    struct passer passer = {.expects = EXPECTS_VALUE, .key = SCAN_KEY_UNKNOWN};
+    uint64_t start = scan_offset(scan);
+    enum err_kind kind = pass_element(scan, &passer, err);
+    if (kind)
+        return kind;
     *ret_is_whole = passer.expects == IS_WHOLE;
     if (!*ret_is_whole)
-        return window_seek(window, start, &scan->at, err);
-    window_index_from(window, scan->at);
+        return window_seek(&scan->window, start, &scan->at, err);
+    window_index_from(&scan->window, scan->at);
     return ERR_OK;
+}
+
+enum err_kind
+scan_try_oversized(struct scan *scan, bool *ret_is_event, struct err *err)
+{
+    struct passer passer = {.expects = EXPECTS_VALUE, .key = SCAN_KEY_UNKNOWN};
+    uint64_t start = scan_offset(scan);
+    enum err_kind kind = pass_element(scan, &passer, err);
+    if (kind)
+        return kind;
+    *ret_is_event = passer.expects == IS_WHOLE && passer.has_phase && passer.has_place;
+    return window_seek(&scan->window, start, &scan->at, err);
 }

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-enum match { MATCH_NO, MATCH_YES, MATCH_MORE };
+/* MATCH_LARGE: more than may be held would have to be seen. */
+enum match { MATCH_NO, MATCH_YES, MATCH_MORE, MATCH_LARGE };
 
 /* A place in the window that a form is compared with, byte by byte. */
 struct cursor {
@@ -107,7 +108,7 @@ match_array_end(const struct window *window, size_t at, size_t *ret_bracket)
     return no_match(&cursor);
 }
 
-/* Does an object read at `brace` that looks like an event, and is below the ceiling? */
+/* Does an object read at `brace` that looks like an event? */
 static enum match
 match_event(const struct scan *scan, size_t brace)
 {
@@ -120,7 +121,7 @@ match_event(const struct scan *scan, size_t brace)
                              window->is_last};
     switch (scan_value_read(from, &event, &value, &end, &repairs)) {
     case SCAN_MORE:
-        return window->len - brace > scan->max_event ? MATCH_NO : MATCH_MORE;
+        return window->len - brace > scan->max_event ? MATCH_LARGE : MATCH_MORE;
     case SCAN_BROKEN:
         return MATCH_NO;
     case SCAN_READ:
@@ -140,9 +141,20 @@ struct search {
     bool is_found;               /* scan->at is the event */
 };
 
+/* The object at `brace` is above the ceiling. */
+static enum err_kind
+search_large(struct search *search, size_t brace, struct err *err)
+{
+    struct scan *scan = search->scan;
+    scan->at = brace;
+    enum err_kind kind = scan_try_oversized(scan, &search->is_found, err);
+    search->at = scan->at;
+    return kind;
+}
+
 /* What the } at search->at begins. */
-static void
-search_here(struct search *search)
+static enum err_kind
+search_here(struct search *search, struct err *err)
 {
     struct scan *scan = search->scan;
     struct window *window = &scan->window;
@@ -153,10 +165,12 @@ search_here(struct search *search)
         search->close.is_set ? MATCH_NO : match_array_end(window, search->at, &bracket);
     enum match event = start == MATCH_YES ? match_event(scan, brace) : MATCH_NO;
     bool is_space_long = window->len - search->at > FEED_KEEP;
+    if (event == MATCH_LARGE)
+        return search_large(search, brace, err);
     if (event == MATCH_MORE ||
         (!is_space_long && (start == MATCH_MORE || end == MATCH_MORE))) {
         search->wants_more = true;
-        return;
+        return ERR_OK;
     }
     if (end == MATCH_YES)
         search->close = refusal_number(window->base + bracket);
@@ -164,6 +178,7 @@ search_here(struct search *search)
     if (search->is_found)
         scan->at = brace;
     search->at = start == MATCH_YES ? brace : search->at + 1;
+    return ERR_OK;
 }
 
 static enum err_kind
@@ -175,14 +190,12 @@ search_events(struct search *search, struct err *err)
             memchr(window->text + search->at, '}', window->len - search->at);
         search->wants_more = false;
         search->at = brace ? (size_t)(brace - window->text) : window->len;
-        if (brace)
-            search_here(search);
-        if (search->is_found || (!brace && window->is_last))
-            return ERR_OK;
+        enum err_kind kind = brace ? search_here(search, err) : ERR_OK;
+        if (kind || search->is_found || (!brace && window->is_last))
+            return kind;
         if (brace && !search->wants_more)
             continue;
-        enum err_kind kind = window_refill(window, search->at, err);
-        if (kind)
+        if ((kind = window_refill(window, search->at, err)))
             return kind;
         search->at = 0;
     }

@@ -55,6 +55,12 @@ scan_pass_rest(struct scan *scan, struct scan_rest *ret_rest, struct err *err);
  */
 enum err_kind scan_pass_oversized(struct scan *scan, bool *ret_is_whole, struct err *err);
 
+/*
+ * Does an object above max_event read at scan->at, and does it look like an event? Comes
+ * back to its first byte.
+ */
+enum err_kind scan_try_oversized(struct scan *scan, bool *ret_is_event, struct err *err);
+
 /* Reads the array of events behind its [, to behind its ]. */
 enum err_kind scan_array(struct scan *scan, bool is_bare, struct err *err);
 

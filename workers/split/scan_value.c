@@ -308,8 +308,8 @@ array(struct reader *reader, int depth, struct scan_value *ret)
     return true;
 }
 
-static enum scan_key
-key_of(struct scan_value key)
+enum scan_key
+scan_value_key(struct scan_value key)
 {
     char decoded[SCAN_KEY_BYTES];
     if (key.plain)
@@ -349,7 +349,7 @@ member(struct reader *reader, int depth, enum scan_level level, uint32_t *seen)
         return broken(reader);
     if (!string(reader, &name) || !colon(reader))
         return false;
-    enum scan_key key = key_of(name);
+    enum scan_key key = scan_value_key(name);
     if (key < SCAN_DUPLICATE_KEYS) {
         if (*seen >> key & 1)
             reader->repairs |= SCAN_DUPLICATE_KEY;

@@ -36,6 +36,9 @@ enum scan_status scan_value_string(struct scan_text from,
                                    const char **ret_end,
                                    uint32_t *ret_repairs);
 
+/* Which key a string is, escapes read. */
+enum scan_key scan_value_key(struct scan_value key);
+
 static inline bool
 scan_is_space(char byte)
 {

@@ -215,10 +215,8 @@ make_name(char *name, uint64_t *seed)
                                 (unsigned long long)draw(seed, UINT64_C(1) << 40));
     while (n < want) {
         const char *part = parts[draw(seed, sizeof parts / sizeof parts[0])];
-        size_t len = strlen(part);
-        len = len < want - n ? len : want - n;
-        memcpy(name + n, part, len);
-        n += len;
+        while (*part && n < want)
+            name[n++] = *part++;
     }
     return (struct slice){name, n};
 }

@@ -8,6 +8,7 @@ DIR ?= tests/vectors
 ONLY ?=
 SECONDS ?= 60
 MINUTES ?= 3
+KILLS ?= 60
 BASE ?=
 RDKAFKA ?=
 
@@ -69,11 +70,11 @@ bench: ## ours beside a peer, table and build/bench.json; ONLY=name for one
 	@ops/setup --check test || ops/setup test
 	@tests/bench/run $(ONLY)
 
-chaos: ## MINUTES=3 of kills and broker bounces on a real Kafka; build/chaos.json
+chaos: ## MINUTES=3 of KILLS=60 each, broker and registry gone and back; build/chaos.json
 	@ops/setup --check test kafka || ops/setup test kafka
 	@$(cmake_quiet) dev$(variant) >/dev/null
 	@$(quiet_ninja) build/dev$(variant) --target chaos
-	@build/dev$(variant)/tests/bin/chaos $$(($(MINUTES) * 60)) build/chaos.json
+	@build/dev$(variant)/tests/bin/chaos $$(($(MINUTES) * 60)) $(KILLS) build/chaos.json
 
 dev asan clang valgrind: ## the same leg of `make test` alone
 	@ops/setup --check test || ops/setup test

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * make chaos: heddle-audit workers on a real Kafka, killed at random while the broker is
- * killed and restarted, and at the end what a read_committed reader sees of each event
- * beside what the audit's own function gives for it.
+ * make chaos: heddle-audit workers on a real Kafka, killed at random while the broker,
+ * and the schema registry that one of them uses, are killed and restarted; at the end
+ * what a read_committed reader sees of each event beside what the audit's own function
+ * gives for it.
  *
- *   chaos SECONDS OUTPUT.json
+ *   chaos SECONDS KILLS_A_MINUTE OUTPUT.json
  *
  * TEST_SEED repeats a run's choices. Exit 0 when nothing was lost, doubled, changed or
  * dead-lettered and every kind of fault happened; 1 otherwise.
@@ -23,23 +24,24 @@
 #include "kafka_admin.h"
 #include "process.h"
 #include "real_kafka.h"
+#include "real_registry.h"
+#include "registry.h"
 #include "serde.h"
 #include "temp_dir.h"
 #include "topics.h"
 
 enum {
     WORKERS = 4,
-    MAX_EVENTS = 200000,
-    EVENTS_A_SECOND = 1000,
+    EVENTS = 200000, /* spread over the run */
     PARTITIONS = 8,
     TICK_MS = 20,
-    KILL_MIN_MS = 200, /* between two kills */
-    KILL_MAX_MS = 2000,
-    BOUNCE_MIN_MS = 20000, /* between two deaths of the broker */
-    BOUNCE_MAX_MS = 40000,
-    BROKER_AWAY_MS = 3000,
-    TERM_SHARE = 5, /* one in so many is asked, not killed */
-    DRAIN_MS = 240000,
+    FIRST_KILL_MS = 2000,
+    TERM_SHARE = 5,        /* one in so many is asked, not killed */
+    OUTAGE_MIN_MS = 20000, /* between two deaths of a server */
+    OUTAGE_MAX_MS = 40000,
+    AWAY_MS = 5000, /* at most, before it is started again */
+    REGISTRY_WORKER = 1,
+    DRAIN_MS = 600000,
     CALL_MS = 60000,
     TEXT_BYTES = 2048,
     MAX_STATUS = 256,
@@ -51,11 +53,25 @@ struct worker_slot {
     bool asked; /* to stop */
 };
 
+/* A server that is killed and started again, while everything else goes on. */
+struct outage {
+    const struct local_server *server;
+    struct process start;
+    enum { SERVER_UP, SERVER_AWAY, SERVER_STARTS } phase;
+    long long next_ms; /* of the next phase */
+    int n;             /* it came back from */
+};
+
 struct chaos {
     int seconds;
+    int kills_a_minute;
     const char *output;
     uint64_t random;
     struct real_kafka kafka;
+    struct real_registry registry;
+    struct outage broker_outage;
+    struct outage registry_outage;
+    struct registry *schemas;
     struct temp_dir home;
     struct serde *events;
     struct serde *rows;
@@ -68,13 +84,13 @@ struct chaos {
     int kills;
     int restarts;
     int rebalances;
-    int bounces;
     int aborts;
     int statuses[MAX_STATUS];
     int lost;
     int doubled;
     int changed;
     int dead;
+    int by_id; /* rows written with an id of the registry */
 };
 
 static int
@@ -206,8 +222,8 @@ send_one(struct chaos *chaos)
 static void
 send_due(struct chaos *chaos, long long since_ms)
 {
-    long long due = (process_now_ms() - since_ms) * EVENTS_A_SECOND / 1000;
-    while (chaos->sent < due && chaos->sent < MAX_EVENTS)
+    long long due = (process_now_ms() - since_ms) * EVENTS / (chaos->seconds * 1000LL);
+    while (chaos->sent < due && chaos->sent < EVENTS)
         send_one(chaos);
     producer_poll(chaos->producer, 0);
 }
@@ -231,24 +247,30 @@ start_worker(struct chaos *chaos, int i)
     char home[512];
     snprintf(instance, sizeof instance, "w%d", i);
     snprintf(home, sizeof home, "XDG_STATE_HOME=%s", chaos->home.path);
-    /* Half of them come back as the same member, half as a new one. */
-    const char *argv[] = {BIN_DIR "/heddle-audit",
-                          "--brokers",
-                          chaos->kafka.bootstrap,
-                          "--delivery",
-                          "exactly-once",
-                          "--instance",
-                          instance,
-                          "--batch-time",
-                          "200ms",
-                          "--batch-records",
-                          "2000",
-                          "-X",
-                          "session.timeout.ms=6000",
-                          "-X",
-                          "heartbeat.interval.ms=1000",
-                          i % 2 ? "--static" : NULL,
-                          NULL};
+    /* The first comes back as a new member each time, the others as the same. */
+    const char *argv[32] = {BIN_DIR "/heddle-audit",
+                            "--brokers",
+                            chaos->kafka.bootstrap,
+                            "--delivery",
+                            "exactly-once",
+                            "--instance",
+                            instance,
+                            "--batch-time",
+                            "200ms",
+                            "--batch-records",
+                            "2000",
+                            "-X",
+                            "session.timeout.ms=6000",
+                            "-X",
+                            "heartbeat.interval.ms=1000"};
+    size_t n = 15;
+    if (i > 0)
+        argv[n++] = "--static";
+    if (i == REGISTRY_WORKER) {
+        argv[n++] = "--schema-registry";
+        argv[n++] = chaos->registry.url;
+        argv[n++] = "--schema-register";
+    }
     const char *environment[] = {home, NULL};
     *slot = (struct worker_slot){.running = true};
     if (!process_start(&slot->process, argv, environment))
@@ -303,17 +325,59 @@ kill_one(struct chaos *chaos)
     chaos->restarts++;
 }
 
+/* --- servers that go and come back -------------------------------------------------- */
+
 static void
-bounce_broker(struct chaos *chaos)
+plan_outage(struct chaos *chaos, struct outage *outage)
 {
-    if (!real_kafka_kill(&chaos->kafka))
-        die("the broker can't be killed", NULL);
-    long long until = process_now_ms() + pick(chaos, 0, BROKER_AWAY_MS);
-    while (process_now_ms() < until)
-        look_after(chaos);
-    if (!real_kafka_restart(&chaos->kafka))
-        die("the broker does not come back", NULL);
-    chaos->bounces++;
+    outage->phase = SERVER_UP;
+    outage->next_ms = process_now_ms() + pick(chaos, OUTAGE_MIN_MS, OUTAGE_MAX_MS);
+}
+
+static void
+bring_back(struct outage *outage)
+{
+    if (!local_server_begin(outage->server, "start", &outage->start))
+        die("a server can't be started again", NULL);
+    outage->phase = SERVER_STARTS;
+    outage->next_ms = process_now_ms() + LOCAL_SERVER_START_MS;
+}
+
+static void
+kill_server(struct chaos *chaos, struct outage *outage)
+{
+    if (!local_server_call(outage->server, "kill", NULL, LOCAL_SERVER_CALL_MS, NULL, 0))
+        die("a server can't be killed", NULL);
+    outage->phase = SERVER_AWAY;
+    outage->next_ms = process_now_ms() + pick(chaos, 0, AWAY_MS);
+}
+
+static void
+await_start(struct chaos *chaos, struct outage *outage)
+{
+    int status = process_wait(&outage->start, 1);
+    if (status < 0 && process_now_ms() < outage->next_ms)
+        return;
+    if (status != 0) {
+        fputs(outage->start.text, stderr);
+        die("a server does not come back", NULL);
+    }
+    process_close(&outage->start);
+    outage->n++;
+    plan_outage(chaos, outage);
+}
+
+/* One step further, when it is due. */
+static void
+advance(struct chaos *chaos, struct outage *outage)
+{
+    bool due = process_now_ms() >= outage->next_ms;
+    if (outage->phase == SERVER_STARTS)
+        await_start(chaos, outage);
+    else if (due && outage->phase == SERVER_AWAY)
+        bring_back(outage);
+    else if (due)
+        kill_server(chaos, outage);
 }
 
 /* --- the run ------------------------------------------------------------------------ */
@@ -352,15 +416,18 @@ static void
 set_up(struct chaos *chaos)
 {
     struct err err = {0};
-    chaos->expected = calloc(MAX_EVENTS, sizeof *chaos->expected);
-    chaos->seen = calloc(MAX_EVENTS, 1);
+    chaos->expected = calloc(EVENTS, sizeof *chaos->expected);
+    chaos->seen = calloc(EVENTS, 1);
     chaos->events = serde_new(&tuning_event_type, NULL, &err);
-    chaos->rows = serde_new(&audit_row_type, NULL, &err);
-    if (!chaos->expected || !chaos->seen || !chaos->events || !chaos->rows ||
+    if (!chaos->expected || !chaos->seen || !chaos->events ||
         !temp_dir_make(&chaos->home))
         die("no memory or no folder", NULL);
     if (!real_kafka_start(&chaos->kafka, false))
         die("no Kafka", NULL);
+    if (!real_registry_start(&chaos->registry))
+        die("no registry", NULL);
+    chaos->broker_outage.server = &chaos->kafka.server;
+    chaos->registry_outage.server = &chaos->registry.server;
     make_topics(chaos);
     struct kafka_settings settings = settings_of(chaos);
     chaos->producer = producer_new(&settings, NULL, NULL, &err);
@@ -370,24 +437,42 @@ set_up(struct chaos *chaos)
         start_worker(chaos, i);
 }
 
+/* Counted are those with -9: some are asked first. */
+static int
+kill_pause_ms(struct chaos *chaos)
+{
+    int mean_ms = 60000 * (TERM_SHARE - 1) / TERM_SHARE / chaos->kills_a_minute;
+    return pick(chaos, 0, 2 * mean_ms + 1);
+}
+
 static void
 rage(struct chaos *chaos)
 {
     long long since = process_now_ms();
     long long until = since + chaos->seconds * 1000LL;
-    long long kill_at = since + KILL_MAX_MS;
-    long long bounce_at = since + pick(chaos, BOUNCE_MIN_MS, BOUNCE_MAX_MS);
+    long long kill_at = since + FIRST_KILL_MS;
+    plan_outage(chaos, &chaos->broker_outage);
+    plan_outage(chaos, &chaos->registry_outage);
     for (long long now = since; now < until; now = process_now_ms()) {
         send_due(chaos, since);
         look_after(chaos);
         if (now >= kill_at) {
             kill_one(chaos);
-            kill_at = process_now_ms() + pick(chaos, KILL_MIN_MS, KILL_MAX_MS);
+            kill_at += kill_pause_ms(chaos);
         }
-        if (now >= bounce_at) {
-            bounce_broker(chaos);
-            bounce_at = process_now_ms() + pick(chaos, BOUNCE_MIN_MS, BOUNCE_MAX_MS);
-        }
+        advance(chaos, &chaos->broker_outage);
+        advance(chaos, &chaos->registry_outage);
+    }
+    send_due(chaos, since); /* the rest */
+}
+
+/* Brings back what is away. */
+static void
+calm(struct chaos *chaos, struct outage *outage)
+{
+    while (outage->phase != SERVER_UP) {
+        advance(chaos, outage);
+        look_after(chaos);
     }
 }
 
@@ -412,11 +497,16 @@ static void
 drain(struct chaos *chaos)
 {
     struct err err = {0};
+    calm(chaos, &chaos->broker_outage);
+    calm(chaos, &chaos->registry_outage);
     long long until = process_now_ms() + DRAIN_MS;
     if (producer_flush(chaos->producer, CALL_MS, &err))
         die("the events are not all acknowledged", &err);
     while (lag(chaos) != 0 && process_now_ms() < until)
         look_after(chaos);
+    for (int i = 0; i < WORKERS && process_now_ms() >= until; i++)
+        fprintf(stderr, "--- not drained; worker %d:\n%s\n", i,
+                chaos->slots[i].process.text);
     for (int i = 0; i < WORKERS; i++)
         process_signal(&chaos->slots[i].process, SIGTERM);
     for (int i = 0; i < WORKERS; i++)
@@ -443,6 +533,7 @@ note_row(struct chaos *chaos, const struct message *in)
             fprintf(stderr, "a row that no event stands for, key %s: %s\n", key, err.msg);
         return;
     }
+    chaos->by_id += in->value.data[0] == 0;
     chaos->doubled += chaos->seen[number];
     chaos->seen[number] = 1;
     if (digest_row(row.row, row.x) == chaos->expected[number])
@@ -481,9 +572,26 @@ read_topic(struct chaos *chaos,
     topic_reader_free(reader);
 }
 
+/* Rows with an id of the registry, and rows without. */
+static void
+open_rows(struct chaos *chaos)
+{
+    struct err err = {0};
+    const struct registry_settings settings = {.url = chaos->registry.url,
+                                               .http.timeout_ms = CALL_MS};
+    chaos->schemas = registry_new(&settings, &err);
+    if (!chaos->schemas)
+        die("no client of the registry", &err);
+    struct schema_source source = registry_source(chaos->schemas);
+    chaos->rows = serde_new(&audit_row_type, &source, &err);
+    if (!chaos->rows)
+        die("no reader of rows", &err);
+}
+
 static void
 check(struct chaos *chaos)
 {
+    open_rows(chaos);
     read_topic(chaos, TOPIC_AUDIT_TUNINGS, note_row);
     read_topic(chaos, TOPIC_DEAD, note_dead);
     for (int i = 0; i < chaos->sent; i++)
@@ -495,18 +603,19 @@ held(const struct chaos *chaos)
 {
     bool clean = !chaos->lost && !chaos->doubled && !chaos->changed && !chaos->dead;
     bool faults = chaos->kills > 0 && chaos->restarts > 0 && chaos->rebalances > 0 &&
-                  chaos->bounces > 0;
-    return chaos->sent > 0 && clean && faults;
+                  chaos->broker_outage.n > 0 && chaos->registry_outage.n > 0;
+    return chaos->sent == EVENTS && chaos->by_id > 0 && clean && faults;
 }
 
-/* Redis and the registry are no part of this build's audit: their figures are 0. */
+/* Redis is no part of the audit: its figure is 0. */
 static void
 report(const struct chaos *chaos)
 {
     printf("%d s, %d workers, %d events: %d kills, %d restarts, %d rebalances, %d broker "
-           "bounces, %d aborts\n",
+           "bounces, %d registry outages, %d aborts, %d rows with an id\n",
            chaos->seconds, WORKERS, chaos->sent, chaos->kills, chaos->restarts,
-           chaos->rebalances, chaos->bounces, chaos->aborts);
+           chaos->rebalances, chaos->broker_outage.n, chaos->registry_outage.n,
+           chaos->aborts, chaos->by_id);
     for (int i = 0; i < MAX_STATUS; i++)
         if (chaos->statuses[i])
             printf("  left with status %d: %d\n", i, chaos->statuses[i]);
@@ -519,11 +628,11 @@ report(const struct chaos *chaos)
     fprintf(out,
             "{\"seconds\": %d, \"workers\": %d, \"events\": %d, \"kills\": %d, "
             "\"restarts\": %d, \"rebalances\": %d, \"broker_bounces\": %d, "
-            "\"redis_outages\": 0, \"registry_outages\": 0, \"aborts\": %d, "
+            "\"redis_outages\": 0, \"registry_outages\": %d, \"aborts\": %d, "
             "\"lost\": %d, \"doubled\": %d, \"changed\": %d, \"dead\": %d}\n",
             chaos->seconds, WORKERS, chaos->sent, chaos->kills, chaos->restarts,
-            chaos->rebalances, chaos->bounces, chaos->aborts, chaos->lost, chaos->doubled,
-            chaos->changed, chaos->dead);
+            chaos->rebalances, chaos->broker_outage.n, chaos->registry_outage.n,
+            chaos->aborts, chaos->lost, chaos->doubled, chaos->changed, chaos->dead);
     if (fclose(out))
         die(chaos->output, NULL);
 }
@@ -531,16 +640,20 @@ report(const struct chaos *chaos)
 int
 main(int argc, char **argv)
 {
-    struct chaos chaos = {.seconds = argc == 3 ? atoi(argv[1]) : 0};
+    struct chaos chaos = {.kafka.server.guard = -1, .registry.server.guard = -1};
     int status = 0;
-    if (chaos.seconds <= 0) {
-        fprintf(stderr, "usage: chaos SECONDS OUTPUT.json\n");
+    if (argc == 4) {
+        chaos.seconds = atoi(argv[1]);
+        chaos.kills_a_minute = atoi(argv[2]);
+    }
+    if (chaos.seconds <= 0 || chaos.kills_a_minute <= 0) {
+        fprintf(stderr, "usage: chaos SECONDS KILLS_A_MINUTE OUTPUT.json\n");
         return 64;
     }
-    if (!real_kafka_here("chaos", &status))
+    if (!real_kafka_here("chaos", &status) || !real_registry_here("chaos", &status))
         return status;
     const char *seed = getenv("TEST_SEED");
-    chaos.output = argv[2];
+    chaos.output = argv[3];
     chaos.random = seed ? strtoull(seed, NULL, 10) : (uint64_t)process_now_ms() + 1;
     printf("TEST_SEED=%" PRIu64 "\n", chaos.random);
     fflush(stdout);
@@ -550,6 +663,10 @@ main(int argc, char **argv)
     check(&chaos);
     report(&chaos);
     producer_free(chaos.producer);
+    serde_free(chaos.events);
+    serde_free(chaos.rows);
+    registry_free(chaos.schemas);
+    real_registry_stop(&chaos.registry);
     real_kafka_stop(&chaos.kafka);
     temp_dir_done(&chaos.home);
     return held(&chaos) ? 0 : 1;

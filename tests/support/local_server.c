@@ -2,8 +2,6 @@
 /* Servers that scripts of ops/ run, and the guard that ends them. */
 #include "local_server.h"
 
-#include "process.h"
-
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -117,6 +115,17 @@ local_server_call(const struct local_server *server,
     script_path(server->script, path);
     const char *const argv[MAX_ARGS] = {path, verb, "--dir", server->dir.path, more};
     return run(argv, timeout_ms, ret_text, size) == 0;
+}
+
+bool
+local_server_begin(const struct local_server *server,
+                   const char *verb,
+                   struct process *ret_process)
+{
+    char path[PATH_ROOM];
+    script_path(server->script, path);
+    const char *const argv[MAX_ARGS] = {path, verb, "--dir", server->dir.path};
+    return process_start(ret_process, argv, NULL);
 }
 
 void

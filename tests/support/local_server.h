@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "process.h"
 #include "temp_dir.h"
 
 #include <stdbool.h>
@@ -37,5 +38,9 @@ bool local_server_call(const struct local_server *server,
                        int timeout_ms,
                        char *ret_text,
                        size_t size);
+/* As local_server_call(), and does not wait for the script, which is `ret_process`. */
+bool local_server_begin(const struct local_server *server,
+                        const char *verb,
+                        struct process *ret_process);
 /* Ends the server at once and removes the folder. Safe to call twice. */
 void local_server_close(struct local_server *server);

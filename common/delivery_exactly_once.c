@@ -3,12 +3,14 @@
 #include "delivery.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "log.h"
 #include "watchdog.h"
 
 enum {
     INIT_STEP_MS = 2000,
-    SEND_TIMEOUT_MS = 10000,
+    SEND_STEP_MS = 1000,
     OFFSETS_STEP_MS = 5000,
     FLUSH_STEP_MS = 1000,
     CALL_DEADLINE_MS = 25000, /* of a call, while a broker is connected */
@@ -97,6 +99,29 @@ begin(struct delivery *delivery, struct err *err)
     return explain(delivery, kind, err);
 }
 
+/*
+ * A full queue is waited out, and said so: it empties as soon as the broker takes records
+ * again, while giving up the batch would want that broker, too.
+ */
+static enum err_kind
+send_patiently(struct delivery *delivery, const struct outgoing *record, struct err *err)
+{
+    bool told = false;
+    for (;;) {
+        enum err_kind kind = producer_send(delivery->producer, record, SEND_STEP_MS, err);
+        bool full = kind == ERR_RETRY && strcmp(err->code, "producer_queue_full") == 0;
+        if (full && !told)
+            log_event(LOG_WARNING, "the queue for the broker is full, waiting",
+                      LOG_FIELDS(LOG_STR("code", err->code)));
+        if (!full && told)
+            log_say(LOG_INFO, "the queue for the broker takes records again");
+        if (!full || watchdog_stopping())
+            return kind;
+        told = true;
+        delivery->waiting(delivery->state);
+    }
+}
+
 /* In a transaction that can only be aborted nothing is taken: the first failed delivery
  * says why. */
 static enum err_kind
@@ -104,7 +129,7 @@ produce(struct delivery *delivery, const struct outgoing *record, struct err *er
 {
     if (begin(delivery, err))
         return err->kind;
-    enum err_kind kind = producer_send(delivery->producer, record, SEND_TIMEOUT_MS, err);
+    enum err_kind kind = send_patiently(delivery, record, err);
     if (kind != ERR_RETRY)
         return explain(delivery, kind, err);
     struct err why = {0};

@@ -120,6 +120,11 @@ int64_t producer_acknowledged(const struct producer *producer, int32_t partition
 int producer_pending(const struct producer *producer);
 /* Whether a broker connection is up; kept for a transactional producer that is polled. */
 bool producer_connected(const struct producer *producer);
+/*
+ * Asks a broker and waits for its answer; without one, it counts as not connected until
+ * it is heard of again. From any thread.
+ */
+bool producer_answered(struct producer *producer, int timeout_ms);
 /* Whether the cluster is the embedded broker's; false as well while that is unknown. */
 bool producer_on_mock(const struct producer *producer, int timeout_ms);
 

@@ -311,6 +311,19 @@ producer_connected(const struct producer *producer)
 }
 
 bool
+producer_answered(struct producer *producer, int timeout_ms)
+{
+    const struct rd_kafka_metadata *metadata = NULL;
+    rd_kafka_resp_err_t answer =
+        rd_kafka_metadata(producer->client.rk, 0, NULL, &metadata, timeout_ms);
+    if (!answer)
+        rd_kafka_metadata_destroy(metadata);
+    else
+        atomic_store(&producer->client.connected, false);
+    return !answer;
+}
+
+bool
 producer_on_mock(const struct producer *producer, int timeout_ms)
 {
     char *id = rd_kafka_clusterid(producer->client.rk, timeout_ms);

@@ -115,6 +115,7 @@ enum err_kind
 runner_run(struct runner *runner, struct err *err)
 {
     watchdog_look(look, runner);
+    watchdog_excuse(runner_is_cut_off, runner);
     enum err_kind kind = runner_open_clients(runner, err);
     bool opened = !kind;
     while (!kind && !watchdog_stopping())

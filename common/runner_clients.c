@@ -64,7 +64,7 @@ runner_open_clients(struct runner *runner, struct err *err)
         .events = {runner_on_assigned, runner_on_revoked, runner_wait_for_coordinator,
                    runner},
     };
-    runner->connected_ms = clock_monotonic_ms();
+    atomic_store(&runner->connected_ms, clock_monotonic_ms());
     if (open_delivery(runner, err))
         return err->kind;
     runner->consumer = consumer_new(&consumer, err);
@@ -76,6 +76,7 @@ runner_open_clients(struct runner *runner, struct err *err)
 void
 runner_close_clients(struct runner *runner, int status)
 {
+    watchdog_excuse(NULL, NULL);
     watchdog_arm(WATCH_CLOSE, CLOSE_TIMEOUT_MS, status, "leaving the group");
     if (runner->producer)
         runner->delivery.ops->close(&runner->delivery);

@@ -87,9 +87,9 @@ struct runner {
     struct header trace[RUNNER_MAX_TRACE_HEADERS];
     size_t n_trace;
 
-    struct err failure;   /* from a callback; ends the run */
-    bool broker_lost;     /* and said so */
-    int64_t connected_ms; /* when a broker was connected last */
+    struct err failure;        /* from a callback; ends the run */
+    atomic_bool broker_lost;   /* and said so */
+    atomic_llong connected_ms; /* when a broker was connected last */
     uint64_t random;
     int64_t shown_ms;
     struct line_limit dead_lines;
@@ -206,6 +206,8 @@ void runner_show(struct runner *runner);
 void runner_show_held(struct runner *runner);
 /* One line when no broker answers, one when it is back. */
 void runner_tell_broker(struct runner *runner, bool up);
+/* For the watchdog: a call that does not end is no hang while no broker answers. */
+bool runner_is_cut_off(void *state);
 /* While a batch waits for its acknowledgements: nothing polls the consumer meanwhile. */
 void runner_on_waiting(void *state);
 /* Between two questions to a coordinator. False: the process is asked to stop. */

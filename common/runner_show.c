@@ -10,6 +10,7 @@ enum {
     SHOW_EVERY_MS = 500,  /* gauges */
     LOST_AFTER_MS = 3000, /* without a connection: say so */
     WAIT_STEP_MS = 100,   /* between two questions to a coordinator */
+    ANSWER_MS = 2000,     /* how long a broker may take to be there */
 };
 
 void
@@ -64,18 +65,26 @@ runner_tell_broker(struct runner *runner, bool up)
     int64_t now_ms = clock_monotonic_ms();
     atomic_store(&runner->status.connected, up);
     if (up)
-        runner->connected_ms = now_ms;
-    if (up && runner->broker_lost) {
-        runner->broker_lost = false;
+        atomic_store(&runner->connected_ms, now_ms);
+    if (up && atomic_exchange(&runner->broker_lost, false))
         log_say(LOG_INFO, "the broker answers again");
-    }
-    bool lost = now_ms - runner->connected_ms > LOST_AFTER_MS;
-    if (!lost || runner->broker_lost)
+    bool lost = now_ms - atomic_load(&runner->connected_ms) > LOST_AFTER_MS;
+    if (!lost || atomic_exchange(&runner->broker_lost, true))
         return;
-    runner->broker_lost = true;
     log_event(LOG_WARNING, "no broker answers, trying on until one does",
               LOG_FIELDS(LOG_STR("code", "broker_unreachable"),
                          LOG_STR("brokers", runner->settings.kafka->brokers)));
+}
+
+bool
+runner_is_cut_off(void *state)
+{
+    struct runner *runner = state;
+    if (!runner->producer || producer_answered(runner->producer, ANSWER_MS))
+        return false;
+    status_turned(&runner->status);
+    runner_tell_broker(runner, false);
+    return true;
 }
 
 void
@@ -83,6 +92,7 @@ runner_on_waiting(void *state)
 {
     struct runner *runner = state;
     status_turned(&runner->status);
+    series_set(runner->status.queued, producer_pending(runner->producer));
     runner_tell_broker(runner, runner->delivery.ops->transactional &&
                                    producer_connected(runner->producer));
 }

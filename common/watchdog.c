@@ -17,6 +17,7 @@ enum { LOOK_EVERY_MS = 50, NEVER = 0 };
 /* What is to end in time. */
 struct deadline {
     int64_t until_ms; /* NEVER: not armed */
+    int64_t allowed_ms;
     int status;
     const char *what;
 };
@@ -30,6 +31,8 @@ static struct {
     struct deadline armed[N_WATCHES];
     int (*look)(void *state); /* called with the lock held */
     void *look_state;
+    bool (*excuse)(void *state); /* called with the lock held */
+    void *excuse_state;
 } dog = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static atomic_bool stopping;
@@ -74,17 +77,30 @@ leave(int status, const char *what)
     _exit(status);
 }
 
-/* The first deadline that is over; the drain's is the last to be looked at. */
+/* Whether the deadline is over, and nothing excuses that. */
+static bool
+is_over(enum watch watch, int64_t now_ms)
+{
+    struct deadline *armed = &dog.armed[watch];
+    if (armed->until_ms == NEVER || now_ms < armed->until_ms)
+        return false;
+    if (watch != WATCH_CALL || !dog.excuse || !dog.excuse(dog.excuse_state))
+        return true;
+    armed->until_ms = clock_monotonic_ms() + armed->allowed_ms;
+    return false;
+}
+
+/* The first deadline that is over; the drain's comes first: nothing excuses it. */
 static struct deadline
 overrun(int64_t now_ms)
 {
-    struct deadline over = {NEVER, 0, NULL};
+    struct deadline over = {.what = NULL};
     pthread_mutex_lock(&dog.lock);
+    if (dog.drain_until_ms != NEVER && now_ms >= dog.drain_until_ms)
+        over = (struct deadline){.status = EXIT_DRAIN_DEADLINE, .what = "the drain"};
     for (int i = 0; i < N_WATCHES && !over.what; i++)
-        if (dog.armed[i].until_ms != NEVER && now_ms >= dog.armed[i].until_ms)
+        if (is_over((enum watch)i, now_ms))
             over = dog.armed[i];
-    if (!over.what && dog.drain_until_ms != NEVER && now_ms >= dog.drain_until_ms)
-        over = (struct deadline){dog.drain_until_ms, EXIT_DRAIN_DEADLINE, "the drain"};
     pthread_mutex_unlock(&dog.lock);
     return over;
 }
@@ -122,15 +138,27 @@ watch(void *state)
     return NULL;
 }
 
+void
+watchdog_hold_signals(void)
+{
+    sigemptyset(&dog.signals);
+    sigaddset(&dog.signals, SIGTERM);
+    sigaddset(&dog.signals, SIGINT);
+    pthread_sigmask(SIG_BLOCK, &dog.signals, NULL);
+}
+
+void
+watchdog_let_signals_go(void)
+{
+    pthread_sigmask(SIG_UNBLOCK, &dog.signals, NULL);
+}
+
 enum err_kind
 watchdog_start(int64_t drain_ms, struct err *err)
 {
     dog.drain_ms = drain_ms;
     signal(SIGPIPE, SIG_IGN);
-    sigemptyset(&dog.signals);
-    sigaddset(&dog.signals, SIGTERM);
-    sigaddset(&dog.signals, SIGINT);
-    pthread_sigmask(SIG_BLOCK, &dog.signals, NULL);
+    watchdog_hold_signals();
     pthread_t thread;
     if (pthread_create(&thread, NULL, watch, NULL))
         return err_no_memory(err, "the watchdog's thread");
@@ -142,7 +170,8 @@ void
 watchdog_arm(enum watch watch, int64_t timeout_ms, int status, const char *what)
 {
     pthread_mutex_lock(&dog.lock);
-    dog.armed[watch] = (struct deadline){clock_monotonic_ms() + timeout_ms, status, what};
+    dog.armed[watch] =
+        (struct deadline){clock_monotonic_ms() + timeout_ms, timeout_ms, status, what};
     pthread_mutex_unlock(&dog.lock);
 }
 
@@ -151,6 +180,15 @@ watchdog_disarm(enum watch watch)
 {
     pthread_mutex_lock(&dog.lock);
     dog.armed[watch].until_ms = NEVER;
+    pthread_mutex_unlock(&dog.lock);
+}
+
+void
+watchdog_excuse(bool (*excuse)(void *state), void *state)
+{
+    pthread_mutex_lock(&dog.lock);
+    dog.excuse = excuse;
+    dog.excuse_state = state;
     pthread_mutex_unlock(&dog.lock);
 }
 

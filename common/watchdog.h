@@ -15,6 +15,13 @@
 #include <stdint.h>
 
 /*
+ * First of all: a signal to stop waits for watchdog_start() from here on, instead of
+ * ending a process that is about to start.
+ */
+void watchdog_hold_signals(void);
+/* For a process that goes on without a watchdog: the signals end it again. */
+void watchdog_let_signals_go(void);
+/*
  * Once, in main() before any other thread is made: blocks the two signals for all of
  * them, ignores SIGPIPE, starts the thread. A drain may take `drain_ms`.
  */
@@ -32,6 +39,12 @@ enum watch { WATCH_CALL, WATCH_REVOKE, WATCH_CLOSE, N_WATCHES };
  */
 void watchdog_arm(enum watch watch, int64_t timeout_ms, int status, const char *what);
 void watchdog_disarm(enum watch watch);
+/*
+ * When the deadline of WATCH_CALL is over, `excuse` is asked from the watchdog's thread:
+ * true starts the deadline anew. Arming and disarming wait meanwhile. NULL: no more;
+ * returns once no call is running.
+ */
+void watchdog_excuse(bool (*excuse)(void *state), void *state);
 /*
  * Calls `look` from the watchdog's thread every 50 ms or so, from now on; it returns the
  * status to leave with, or EXIT_OK. NULL: no more; returns once no call is running.

@@ -40,6 +40,7 @@ fill(struct err *err,
     err->exit_code = exit_code;
     err->stage = NULL;
     err->final_code = NULL;
+    err->endless = false;
     snprintf(err->code, sizeof err->code, "%s", code);
     int n = vsnprintf(err->msg, sizeof err->msg, fmt, args);
     if (n >= (int)sizeof err->msg)

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum err_kind {
@@ -27,6 +28,9 @@ struct err {
     /* Static, for ERR_RETRY: code of the dead letter once the retries are used up
      * (claim_not_found); NULL: retries_exhausted. Set it after err_set(). */
     const char *final_code;
+    /* For ERR_RETRY: says nothing about the record, which is tried without end, whatever
+     * retry_attempts is. Set it after err_set(). */
+    bool endless;
     char code[ERR_CODE_BYTES]; /* lower snake case, events.md 8 */
     char msg[ERR_MSG_BYTES];   /* cut at the size, always terminated */
 };

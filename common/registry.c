@@ -226,8 +226,11 @@ deny(struct registry *registry, uint32_t id, struct err *err)
 static enum err_kind
 unavailable(const struct registry *registry, const char *why, struct err *err)
 {
-    return err_set(err, ERR_RETRY, "registry_unavailable",
-                   "the registry %s can't answer: %s", registry->url, why);
+    err_set(err, ERR_RETRY, "registry_unavailable", "the registry %s can't answer: %s",
+            registry->url, why);
+    if (err)
+        err->endless = true;
+    return ERR_RETRY;
 }
 
 /* What every status but 2xx, 404, 409 and 422 means, whatever was asked. */

@@ -97,7 +97,7 @@ attempts_used_up(const struct runner *runner, struct part *part, struct err *why
 {
     part->attempts++;
     int64_t allowed = runner->settings.retry_attempts;
-    if (allowed == 0 || part->attempts < allowed)
+    if (why->endless || allowed == 0 || part->attempts < allowed)
         return false;
     struct err last = *why;
     const char *code = last.final_code ? last.final_code : "retries_exhausted";

@@ -5,11 +5,13 @@
 
 #include "real_kafka.h"
 #include "real_registry.h"
+#include "rig.h"
 #include "run_heddle.h"
 
 #include "unit.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
@@ -129,12 +131,78 @@ registers_when_it_may_and_writes_with_the_id(void **state)
     run(WORDS("census", "--json"), "\"rows\": 1,");
 }
 
+static size_t
+count_dead(void)
+{
+    const struct kafka_settings from = {.brokers = kafka.bootstrap, .client_id = "test"};
+    struct err err = {0};
+    size_t n = 0;
+    CLEANUP(topic_reader_freep)
+    struct topic_reader *reader =
+        topic_reader_new(&from, TOPIC_DEAD, TOPIC_FROM_START, TIMEOUT_MS, &err);
+    assert_non_null(reader);
+    for (bool done = false; !done;)
+        n += topic_reader_next(reader, TIMEOUT_MS, &done, &err) != NULL;
+    return n;
+}
+
+/* How often the one record was tried in vain. */
+static long
+tries_in_vain(int port)
+{
+    static char page[1 << 18];
+    static const char name[] = "outcome=\"retry\"} ";
+    rig_get(port, "/metrics", page, sizeof page);
+    const char *at = strstr(page, name);
+    return at ? strtol(at + sizeof name - 1, NULL, 10) : 0;
+}
+
+/* More attempts than retry_attempts allows: an outage says nothing about the record. */
+static void
+waits_for_a_registry_that_is_away_and_dead_letters_nothing(void **state)
+{
+    (void)state;
+    enum { TRIES = 8 };
+    struct process worker;
+    char line[VARIABLE_BYTES];
+    assert_true(temp_write(&dir, "c/M/20260801T000000Z/runs/gemm_tuning/u/result.json",
+                           "{\"backend\": \"anvil\", \"tuners_run\": []}", 3600));
+    run(WORDS("feed", dir.path), "1 sent");
+    assert_true(real_registry_kill(&server));
+
+    const char *argv[] = {BIN_DIR "/heddle-audit",
+                          "--retry-attempts",
+                          "2",
+                          "--retry-first",
+                          "20ms",
+                          "--retry-max",
+                          "20ms",
+                          NULL};
+    assert_true(process_start(&worker, argv, environment));
+    int port = rig_port_of(&worker);
+    assert_true(process_wait_line(&worker, "code=registry_unavailable", line, sizeof line,
+                                  TIMEOUT_MS));
+    long long deadline = process_now_ms() + TIMEOUT_MS;
+    while (tries_in_vain(port) < TRIES)
+        assert_true(process_now_ms() < deadline);
+    assert_true(real_registry_restart(&server));
+    assert_true(process_wait_line(&worker, "the record went through", line, sizeof line,
+                                  TIMEOUT_MS));
+    process_signal(&worker, SIGTERM);
+    assert_int_equal(process_wait(&worker, TIMEOUT_MS), 0);
+    process_close(&worker);
+
+    run(WORDS("census", "--json"), "\"rows\": 2,");
+    assert_int_equal(count_dead(), 0);
+}
+
 int
 main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_to_send_what_the_registry_does_not_know),
         cmocka_unit_test(registers_when_it_may_and_writes_with_the_id),
+        cmocka_unit_test(waits_for_a_registry_that_is_away_and_dead_letters_nothing),
     };
     int status = 0;
     if (!real_kafka_here("kafka.worker_registry", &status) ||

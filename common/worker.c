@@ -146,6 +146,7 @@ static int
 run_dry(struct process *process, struct err *err)
 {
     bool refused = false;
+    watchdog_let_signals_go();
     if (!questions.input) {
         err_fatal(err, EXIT_USAGE, "bad_value", "--dry-run wants --input FILE");
         return EXIT_USAGE;
@@ -443,6 +444,7 @@ worker_main(const struct worker *worker, int argc, char **argv)
     struct program_call call;
     struct err err = {0};
     int status = EXIT_OK;
+    watchdog_hold_signals();
     if (program_start(&program, argc, argv, &call, &status)) {
         status = run_call(worker, &call, &err);
         if (err.kind)

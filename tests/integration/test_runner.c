@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "broker.h"
@@ -656,6 +657,36 @@ ends_cleanly_within_a_second_of_its_start(void **state)
     }
 }
 
+/* It reads its configuration from a pipe, and so is told before it takes any signal. */
+static void
+ends_cleanly_when_told_to_stop_before_it_has_started(void **state)
+{
+    (void)state;
+    struct process worker;
+    char *path = temp_path(&home, "slow.ini");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    const char *argv[] = {BIN_DIR "/heddle-testworker",
+                          "--config",
+                          path,
+                          "--brokers",
+                          broker.bootstrap,
+                          "--delivery",
+                          "at-least-once",
+                          NULL};
+    const char *environment[] = {state_home(), NULL};
+    assert_true(process_start(&worker, argv, environment));
+    FILE *config = fopen(path, "w"); /* waits until the worker reads it */
+    assert_non_null(config);
+
+    process_signal(&worker, SIGTERM);
+    fclose(config);
+
+    assert_int_equal(process_wait(&worker, TIMEOUT_MS), 0);
+    assert_non_null(strstr(worker.text, "stopped"));
+    process_close(&worker);
+    free(path);
+}
+
 static void
 leaves_when_the_drain_takes_too_long(void **state)
 {
@@ -787,6 +818,7 @@ main(int argc, char **argv)
         WITH_BROKER(shows_lag_counters_and_readiness),
         WITH_BROKER(ends_cleanly_without_any_broker),
         WITH_BROKER(ends_cleanly_within_a_second_of_its_start),
+        WITH_BROKER(ends_cleanly_when_told_to_stop_before_it_has_started),
         WITH_BROKER(leaves_when_the_drain_takes_too_long),
         WITH_BROKER(finds_its_broker_again),
         WITH_BROKER(refuses_what_it_can_not_promise),

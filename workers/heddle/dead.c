@@ -14,6 +14,7 @@
 #include "config.h"
 #include "dead_journal.h"
 #include "deadletter.h"
+#include "fleet_registry.h"
 #include "kafka.h"
 #include "letters.h"
 #include "letters_print.h"
@@ -82,6 +83,7 @@ static const struct option dead_options[] = {
      .help = "With requeue and drop: does what would only be printed."},
 };
 
+CLEANUP_DEFINE(struct registry, registry_free);
 CLEANUP_DEFINE(struct serde, serde_free);
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
@@ -301,14 +303,24 @@ count(struct dead *dead, struct err *err)
 
 /* The value as an event of the topic it came from; empty when it is none. */
 static enum err_kind
-decode(const struct message *in, const char *topic, struct buf *json, struct err *err)
+decode(struct dead *dead,
+       const struct message *in,
+       const char *topic,
+       struct buf *json,
+       struct err *err)
 {
     struct err bad = {0};
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
     const struct catalog_entry *entry = catalog_of_topic(topic);
     if (!entry || !in->value.data)
         return ERR_OK;
-    CLEANUP(serde_freep) struct serde *serde = serde_new(entry->type, NULL, err);
+    CLEANUP(registry_freep)
+    struct registry *registry = fleet_registry_open(&dead->call->fleet, err);
+    if (err->kind)
+        return err->kind;
+    const struct schema_source source = registry_source(registry);
+    CLEANUP(serde_freep)
+    struct serde *serde = serde_new(entry->type, registry ? &source : NULL, err);
     if (!serde)
         return err->kind;
     void *value = arena_calloc(&arena, 1, entry->type->size);
@@ -334,7 +346,7 @@ show(struct dead *dead, const struct message *in, bool *ret_more, struct err *er
         buf_add_slice(&dead->out, in->value);
         return ERR_OK;
     }
-    if (decode(in, letters_text(letters, letter->origin_topic).data, &json, err))
+    if (decode(dead, in, letters_text(letters, letter->origin_topic).data, &json, err))
         return err->kind;
     struct slice value = json.len ? buf_slice(&json) : (struct slice){0};
     if (settings.output == OUTPUT_JSON)

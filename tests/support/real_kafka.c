@@ -64,6 +64,37 @@ real_kafka_kill(struct real_kafka *kafka)
 }
 
 bool
+real_kafka_end(struct real_kafka *kafka)
+{
+    return local_server_call(&kafka->server, "stop", NULL, LOCAL_SERVER_CALL_MS, NULL, 0);
+}
+
+static bool
+signal_server(const struct real_kafka *kafka, int signal_number)
+{
+    int pid = 0;
+    char *path = temp_path(&kafka->server.dir, "pid");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    bool known = file && fscanf(file, "%d", &pid) == 1 && pid > 1;
+    if (file)
+        fclose(file);
+    free(path);
+    return known && kill(pid, signal_number) == 0;
+}
+
+bool
+real_kafka_hold(const struct real_kafka *kafka)
+{
+    return signal_server(kafka, SIGSTOP);
+}
+
+bool
+real_kafka_release(const struct real_kafka *kafka)
+{
+    return signal_server(kafka, SIGCONT);
+}
+
+bool
 real_kafka_restart(struct real_kafka *kafka)
 {
     return local_server_call(&kafka->server, "start", NULL, LOCAL_SERVER_START_MS, NULL,

@@ -32,6 +32,12 @@ bool real_kafka_here(const char *name, int *ret_status);
 bool real_kafka_start(struct real_kafka *kafka, bool secure);
 /* kill -9, as a crash; the data stays. */
 bool real_kafka_kill(struct real_kafka *kafka);
+/* Asks it to end, and waits for that; the data stays. */
+bool real_kafka_end(struct real_kafka *kafka);
+/* Stops its process, as on a machine that hangs: connections stay, nothing answers. */
+bool real_kafka_hold(const struct real_kafka *kafka);
+/* Lets it go on. */
+bool real_kafka_release(const struct real_kafka *kafka);
 /* Starts it again, on the same ports. */
 bool real_kafka_restart(struct real_kafka *kafka);
 /* Runs one of the command-line tools in Kafka's jars, as

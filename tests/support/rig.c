@@ -120,6 +120,14 @@ rig_send_text(const struct rig *rig, const char *text)
     send_all(rig, text, 0, 1);
 }
 
+void
+rig_send_beside(const struct rig *rig, int number)
+{
+    struct rig beside = *rig;
+    snprintf(beside.input, sizeof beside.input, "%s", rig->output);
+    rig_send(&beside, number, 1);
+}
+
 /* --- the worker --------------------------------------------------------------------- */
 
 void
@@ -170,6 +178,15 @@ rig_wait(struct process *worker, const char *text)
         return;
     fputs(worker->text, stderr); /* longer than cmocka's messages */
     fail_msg("the worker did not say \"%s\", status %d", text, process_wait(worker, 0));
+}
+
+int
+rig_lines(const struct process *worker, const char *text)
+{
+    int n = 0;
+    for (const char *at = worker->text; (at = strstr(at, text)); n++)
+        at += strcspn(at, "\n");
+    return n;
 }
 
 void
@@ -333,21 +350,40 @@ rig_compact(const struct rig *rig)
     kafka_admin_free(admin);
 }
 
-int64_t
-rig_lag(const struct rig *rig)
+/* From what `group` has committed of `topic` to its end. */
+static int64_t
+lag_of(const struct rig *rig,
+       const char *group,
+       const char *topic,
+       const struct option_property *property)
 {
     struct kafka_settings settings = rig_settings(rig);
     struct group_lag *lags = NULL;
     size_t n = 0;
     struct err err;
-    if (kafka_group_lag(&settings, rig->group, rig->input, RIG_TIMEOUT_MS, &lags, &n,
-                        &err))
+    settings.properties = property;
+    settings.n_properties = property != NULL;
+    if (kafka_group_lag(&settings, group, topic, RIG_TIMEOUT_MS, &lags, &n, &err))
         fail_msg("%s", err.msg);
     int64_t lag = 0;
     for (size_t i = 0; i < n; i++)
         lag += lags[i].lag;
     free(lags);
     return lag;
+}
+
+int64_t
+rig_stored(const struct rig *rig)
+{
+    static const struct option_property uncommitted = {
+        "isolation.level", "read_uncommitted", ORIGIN_FLAG, "rig"};
+    return lag_of(rig, "rig", rig->output, &uncommitted);
+}
+
+int64_t
+rig_lag(const struct rig *rig)
+{
+    return lag_of(rig, rig->group, rig->input, NULL);
 }
 
 void
@@ -413,6 +449,14 @@ rig_metric(int port, const char *name, char *ret_text, size_t size)
     }
     at += strlen(start);
     snprintf(ret_text, size, "%.*s", (int)strcspn(at, "\n"), at);
+}
+
+long long
+rig_number(int port, const char *name)
+{
+    char text[64];
+    rig_metric(port, name, text, sizeof text);
+    return strtoll(text, NULL, 10);
 }
 
 void

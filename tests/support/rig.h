@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { RIG_MAX_RECORDS = 200000, RIG_TIMEOUT_MS = 120000 };
+enum { RIG_MAX_RECORDS = 1000000, RIG_TIMEOUT_MS = 120000 };
 
 struct rig {
     const struct real_kafka *kafka;
@@ -38,10 +38,13 @@ void rig_open(struct rig *rig,
               int partitions);
 void rig_done(struct rig *rig);
 
-/* Sends w<from> ... w<from + n - 1>, acknowledged. */
+/* Sends w<from> ... w<from + n - 1> to the input, acknowledged. */
 void rig_send(const struct rig *rig, int from, int n);
 /* Sends one event whose workspace is `text`, acknowledged. */
 void rig_send_text(const struct rig *rig, const char *text);
+
+/* Sends w<number> to the output, as another program would, acknowledged. */
+void rig_send_beside(const struct rig *rig, int number);
 
 /* Starts heddle-testworker as `instance` with `more` flags (NULL-terminated, may be
  * NULL). */
@@ -51,6 +54,8 @@ void rig_start(const struct rig *rig,
                const char *const *more);
 /* Waits for a line; fails with the worker's output when it does not come. */
 void rig_wait(struct process *worker, const char *text);
+/* Lines of what the worker has said so far that contain `text`. */
+int rig_lines(const struct process *worker, const char *text);
 /* SIGTERM, and the status must be `expected`. */
 void rig_stop(struct process *worker, int expected);
 /* kill -9. */
@@ -71,6 +76,8 @@ int rig_dead(const struct rig *rig, const char *code);
 int rig_traced(const struct rig *rig);
 /* Makes the output a compacted topic, which refuses records without a key. */
 void rig_compact(const struct rig *rig);
+/* Records that were stored in the output, those of open and aborted transactions too. */
+int64_t rig_stored(const struct rig *rig);
 /* Records of the input that the group has not committed. */
 int64_t rig_lag(const struct rig *rig);
 /* Waits until that is 0. */
@@ -82,5 +89,7 @@ int rig_port_of(struct process *worker);
 int rig_get(int port, const char *path, char *ret_page, size_t size);
 /* The value of a metric without labels, as text. */
 void rig_metric(int port, const char *name, char *ret_text, size_t size);
+/* The same as a number. */
+long long rig_number(int port, const char *name);
 /* Waits until a page says `text`. */
 void rig_wait_page(int port, const char *path, const char *text);

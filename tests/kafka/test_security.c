@@ -218,11 +218,12 @@ tap_without_the_right_to_read_says_so(void **state)
 /* --- a worker --------------------------------------------------------------------------
  */
 
+static const char *delivery = "HEDDLE_DELIVERY=at-least-once";
+
 static void
 start_worker(struct process *process, const struct login *as)
 {
-    const char *variables[12] = {"HEDDLE_CONFIG=/dev/null",
-                                 "HEDDLE_DELIVERY=at-least-once"};
+    const char *variables[12] = {"HEDDLE_CONFIG=/dev/null", delivery};
     size_t n = 2;
     for (size_t i = 0; as->variables[i]; i++)
         variables[n++] = as->variables[i];
@@ -281,6 +282,32 @@ a_worker_that_may_not_write_its_output_says_so_and_loses_nothing(void **state)
     assert_keeps_secrets(&process);
     process_close(&process);
     assert_int_equal(count_records(TOPIC_DEAD), 0);
+}
+
+/* The name is that of docs/delivery.md, and so is what it takes. */
+static void
+a_worker_that_may_not_use_its_transactional_id_says_so(void **state)
+{
+    (void)state;
+    static const char id[] = "heddle-audit-heddle-audit-here";
+    struct login as;
+    struct process process;
+    char line[VARIABLE_BYTES];
+    login(&as, "PLAIN", "worker", "worker");
+    as.variables[7] = "HEDDLE_INSTANCE=here";
+    as.variables[8] = NULL;
+    delivery = "HEDDLE_DELIVERY=exactly-once";
+
+    assert_worker_is_refused(&as, id);
+    allow("worker", "--transactional-id", id, "Write");
+    start_worker(&process, &as);
+
+    assert_true(
+        process_wait_line(&process, "partition assigned", line, sizeof line, TIMEOUT_MS));
+    process_signal(&process, SIGTERM);
+    assert_status(&process, process_wait(&process, TIMEOUT_MS), EXIT_OK);
+    process_close(&process);
+    delivery = "HEDDLE_DELIVERY=at-least-once";
 }
 
 /* --- secrets ---------------------------------------------------------------------------
@@ -386,6 +413,7 @@ main(void)
         cmocka_unit_test(tap_without_the_right_to_read_says_so),
         cmocka_unit_test(
             a_worker_that_may_not_write_its_output_says_so_and_loses_nothing),
+        cmocka_unit_test(a_worker_that_may_not_use_its_transactional_id_says_so),
         cmocka_unit_test(no_secret_is_printed_however_it_was_given),
         cmocka_unit_test(no_secret_is_logged_even_when_the_library_tells_all),
         cmocka_unit_test(logs_in_with_a_password_that_a_flag_names_by_its_file),

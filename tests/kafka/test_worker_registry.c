@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker with a registry: whose schema it writes with, and what it does without. */
 #include "kafka.h"
+#include "registry.h"
 #include "topics.h"
+#include "tuning_event.h"
 
 #include "real_kafka.h"
 #include "real_registry.h"
@@ -15,7 +17,7 @@
 
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
-enum { TIMEOUT_MS = 60000, VARIABLE_BYTES = 512 };
+enum { TIMEOUT_MS = 60000, VARIABLE_BYTES = 512, PLACE_BYTES = 32 };
 
 static struct real_kafka kafka;
 static struct real_registry server;
@@ -56,13 +58,19 @@ close_servers(void **state)
 }
 
 static void
-run(const char *const *words, const char *needle)
+expect(int wanted, const char *const *words, const char *needle)
 {
     struct process process;
     int status = heddle_run(&process, environment, words);
-    if (status != 0 || !strstr(process.text, needle))
+    if (status != wanted || !strstr(process.text, needle))
         fail_msg("exit status %d, or no \"%s\" in:\n%s", status, needle, process.text);
     process_close(&process);
+}
+
+static void
+run(const char *const *words, const char *needle)
+{
+    expect(EXIT_OK, words, needle);
 }
 
 static void
@@ -132,18 +140,30 @@ registers_when_it_may_and_writes_with_the_id(void **state)
 }
 
 static size_t
-count_dead(void)
+count_records(const char *topic, char *ret_place, size_t size)
 {
     const struct kafka_settings from = {.brokers = kafka.bootstrap, .client_id = "test"};
     struct err err = {0};
     size_t n = 0;
     CLEANUP(topic_reader_freep)
     struct topic_reader *reader =
-        topic_reader_new(&from, TOPIC_DEAD, TOPIC_FROM_START, TIMEOUT_MS, &err);
+        topic_reader_new(&from, topic, TOPIC_FROM_START, TIMEOUT_MS, &err);
     assert_non_null(reader);
-    for (bool done = false; !done;)
-        n += topic_reader_next(reader, TIMEOUT_MS, &done, &err) != NULL;
+    for (bool done = false; !done;) {
+        const struct message *in = topic_reader_next(reader, TIMEOUT_MS, &done, &err);
+        n += in != NULL;
+        if (in)
+            snprintf(ret_place, size, "%d:%lld", (int)in->partition,
+                     (long long)in->offset);
+    }
     return n;
+}
+
+static size_t
+count_dead(void)
+{
+    char place[PLACE_BYTES];
+    return count_records(TOPIC_DEAD, place, sizeof place);
 }
 
 /* How often the one record was tried in vain. */
@@ -196,17 +216,91 @@ waits_for_a_registry_that_is_away_and_dead_letters_nothing(void **state)
     assert_int_equal(count_dead(), 0);
 }
 
+/* An event without parts, written with the id that the registry gave its schema. */
+static void
+send_empty_event(void)
+{
+    const struct kafka_settings to = {.brokers = kafka.bootstrap, .client_id = "test"};
+    const struct registry_settings at = {
+        .url = server.url, .http.timeout_ms = TIMEOUT_MS, .registers = true};
+    const struct tuning_event event = {
+        .origin = {SLICE("0"), SLICE("node"), SLICE("s"), 1000000, SLICE("test")},
+        .workspace = SLICE("/w/M/s/runs/gemm_tuning/nothing"),
+    };
+    struct err err = {0};
+    uint32_t id = 0;
+    CLEANUP(buf_done) struct buf value = BUF_INIT;
+    struct registry *registry = registry_new(&at, &err);
+    struct serde *serde = serde_new(&tuning_event_type, NULL, &err);
+    struct producer *producer = producer_new(&to, NULL, NULL, &err);
+    assert_true(registry && serde && producer);
+    const struct schema_source source = registry_source(registry);
+    assert_int_equal(source.id_of(source.state, TOPIC_TUNINGS "-value",
+                                  slice_of(tuning_event_type.avsc), &id, &err),
+                     ERR_OK);
+    serde_use_id(serde, id);
+    assert_int_equal(serde_encode(serde, &event, &value, &err), ERR_OK);
+    const struct outgoing record = {.topic = TOPIC_TUNINGS,
+                                    .key = SLICE("nothing"),
+                                    .value = buf_slice(&value),
+                                    .timestamp_ms = 1000};
+    assert_int_equal(producer_send(producer, &record, TIMEOUT_MS, &err), ERR_OK);
+    assert_int_equal(producer_flush(producer, TIMEOUT_MS, &err), ERR_OK);
+    producer_free(producer);
+    serde_free(serde);
+    registry_free(registry);
+}
+
+static void
+wait_for_dead(size_t n)
+{
+    long long deadline = process_now_ms() + TIMEOUT_MS;
+    while (count_dead() < n)
+        assert_true(process_now_ms() < deadline);
+}
+
+static void
+shows_requeues_and_drops_dead_letters_that_a_transaction_committed(void **state)
+{
+    (void)state;
+    struct process worker;
+    char place[PLACE_BYTES] = "";
+    start_worker(&worker, WORDS("--log-level=info"));
+    send_empty_event();
+    wait_for_dead(1);
+    count_records(TOPIC_DEAD, place, sizeof place);
+
+    run(WORDS("dead", "ls"), "event_without_parts");
+    run(WORDS("dead", "stats"), "event_without_parts");
+    run(WORDS("dead", "show", place), "runs/gemm_tuning/nothing"); /* decoded */
+    expect(EXIT_CHANGES, WORDS("dead", "requeue"), "1 to requeue");
+    assert_int_equal(count_dead(), 1); /* only a plan */
+    run(WORDS("dead", "requeue", "--execute"), "1 requeued");
+    wait_for_dead(2); /* it is no better than before */
+    run(WORDS("dead", "ls", "-o", "json"), "\"attempt\": 2");
+    run(WORDS("dead", "drop", "--execute"), "1 dropped");
+    run(WORDS("dead", "requeue"), "0 to requeue");
+
+    process_signal(&worker, SIGTERM);
+    assert_int_equal(process_wait(&worker, TIMEOUT_MS), 0);
+    process_close(&worker);
+}
+
 int
-main(void)
+main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_to_send_what_the_registry_does_not_know),
         cmocka_unit_test(registers_when_it_may_and_writes_with_the_id),
         cmocka_unit_test(waits_for_a_registry_that_is_away_and_dead_letters_nothing),
+        cmocka_unit_test(
+            shows_requeues_and_drops_dead_letters_that_a_transaction_committed),
     };
     int status = 0;
     if (!real_kafka_here("kafka.worker_registry", &status) ||
         !real_registry_here("kafka.worker_registry", &status))
         return status;
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_servers, close_servers);
 }

@@ -17,6 +17,8 @@ enum confidence { CONFIDENCE_HIGH, CONFIDENCE_LOW, CONFIDENCE_UNKNOWN };
 #define REASON_COVERAGE   "coverage"
 #define REASON_SPAN_SHARE "span_share"
 #define REASON_FEW_ROOTS  "few_roots"
+/* Why there is no root at all. */
+#define REASON_NO_ROOTS "no splittable annotations and no repeating call pattern"
 
 /* Of a result of the call tree. */
 struct tree_facts {

@@ -382,8 +382,7 @@ add_detection(struct buf *out, const struct split_answer *answer)
         add_name(out, "annotation_tier", result->annotation_tier);
     add_coverage(out, result, answer->n_roots);
     if (answer->n_roots == 0)
-        add_name(out, "reason",
-                 "no splittable annotations and no repeating call pattern");
+        add_name(out, "reason", REASON_NO_ROOTS);
     add_candidates(out, detection);
     if (detection->near_misses) {
         add_count(out, "near_miss_annotations", detection->near_misses);
@@ -411,7 +410,7 @@ add_extraction(struct buf *out, const struct split_answer *answer)
 static void
 add_kinds(struct buf *out, const struct split_answer *answer)
 {
-    const struct split_windows *windows = &answer->windows;
+    const struct answer_windows *windows = &answer->windows;
     bool some = false;
     for (size_t i = 0; i < windows->n_picks; i++)
         some = some || !windows->picks[i].is_picked;
@@ -535,7 +534,7 @@ add_steps(struct buf *out, const struct split_answer *answer)
 }
 
 static void
-add_picks(struct buf *out, const struct split_windows *windows)
+add_picks(struct buf *out, const struct answer_windows *windows)
 {
     open_with(out, "picks", '{');
     for (size_t i = 0; i < windows->n_picks; i++) {
@@ -553,7 +552,7 @@ static void
 add_windows(struct buf *out, const struct split_answer *answer)
 {
     static const char *const sources[] = {"annotations", "shapes", "duration", "range"};
-    const struct split_windows *windows = &answer->windows;
+    const struct answer_windows *windows = &answer->windows;
     open_with(out, "windows", '{');
     if (answer->stage >= SPLIT_PLANNED) {
         add_name(out, "source", sources[windows->source]);
@@ -583,7 +582,7 @@ add_windows(struct buf *out, const struct split_answer *answer)
 static void
 add_absent(struct buf *out, const struct split_answer *answer)
 {
-    const struct split_windows *windows = &answer->windows;
+    const struct answer_windows *windows = &answer->windows;
     open_with(out, "absent", '[');
     for (size_t i = 0; i < windows->n_picks; i++) {
         if (windows->picks[i].is_picked)

@@ -175,6 +175,8 @@ extract_chunks(const struct split_job *job, struct split_answer *answer, struct 
         .restart = refuse_restart,
     };
     struct scan_answer again;
+    if (job->sink && job->sink->begin && job->sink->begin(job->sink->state, err))
+        return err->kind;
     for (size_t i = 0; i < SPLIT_MAX_CHUNKS; i++)
         buf_init(&pass.writers[i].piece, SIZE_MAX);
     if (scan_run(&job->feed, &listener, &job->limits, answer->plan.salvage, &again, err))

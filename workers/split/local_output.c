@@ -188,7 +188,7 @@ struct split_sink
 local_output_sink(struct local_output *output, const struct split_answer *answer)
 {
     output->answer = answer;
-    return (struct split_sink){output, write_chunk};
+    return (struct split_sink){.state = output, .write = write_chunk};
 }
 
 enum err_kind

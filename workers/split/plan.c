@@ -145,7 +145,7 @@ add_pick(struct split_answer *answer,
          bool is_picked,
          struct window window)
 {
-    struct split_windows *windows = &answer->windows;
+    struct answer_windows *windows = &answer->windows;
     struct answer_pick *pick = &windows->picks[windows->n_picks];
     plan->picks[windows->n_picks++] = window;
     *pick = (struct answer_pick){.kind = kind, .is_picked = is_picked};
@@ -165,7 +165,7 @@ static const enum split_mode steady_modes[STEADY_KINDS] = {SPLIT_MIXED, SPLIT_DE
 static void
 take_steady(struct split_answer *answer, struct plan *plan, const struct steady *steady)
 {
-    struct split_windows *windows = &answer->windows;
+    struct answer_windows *windows = &answer->windows;
     windows->regions = steady->regions;
     for (size_t i = 0; i < steady->regions.n; i++)
         windows->regions.items[i] = steps_of(answer, plan, steady->regions.items[i]);
@@ -180,7 +180,7 @@ take_steady(struct split_answer *answer, struct plan *plan, const struct steady 
 static struct window
 take_duration(struct split_answer *answer, const struct plan *plan, struct facts *facts)
 {
-    struct split_windows *windows = &answer->windows;
+    struct answer_windows *windows = &answer->windows;
     struct steady_duration steady =
         steady_by_duration(facts->durs_ns, plan->n, answer->plan.num_steps);
     windows->source = WINDOWS_DURATION;
@@ -197,7 +197,7 @@ plan_annotated(struct split_answer *answer,
                struct err *err)
 {
     const struct split_plan *given = &answer->plan;
-    struct split_windows *windows = &answer->windows;
+    struct answer_windows *windows = &answer->windows;
     struct steady_analytic analytic = {0};
     struct steady steady;
     windows->source = WINDOWS_ANNOTATIONS;
@@ -284,7 +284,7 @@ static void
 find_peak(struct split_answer *answer, const struct plan *plan, const struct facts *facts)
 {
     const struct split_plan *given = &answer->plan;
-    struct split_windows *windows = &answer->windows;
+    struct answer_windows *windows = &answer->windows;
     struct step_numbers ignored;
     enum step_kind kind = step_name_read(step_at(answer, plan, 0)->root.name, &ignored);
     answer->is_annotated = step_kind_is_serving(kind);

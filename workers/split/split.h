@@ -42,6 +42,8 @@ struct split_sink {
                            size_t chunk,
                            struct slice piece,
                            struct err *err);
+    /* Between the passes: the trace was read to its end. NULL: nobody asks. */
+    enum err_kind (*begin)(void *state, struct err *err);
 };
 
 /* Why a trace was not split, beyond what reading says (13.2). */
@@ -72,7 +74,7 @@ struct answer_pick {
     struct window steps; /* step indices */
 };
 
-struct split_windows {
+struct answer_windows {
     enum split_window_source source;
     struct windows regions; /* step indices */
     bool has_reference_ratio;
@@ -124,7 +126,7 @@ struct split_answer {
     bool phases_unknown;
     struct batch_size batch_threshold;
     bool has_conc_mismatch;
-    struct split_windows windows;
+    struct answer_windows windows;
     struct steps steps;
     uint64_t steps_without_gpu_events;
     struct chunk chunks[SPLIT_MAX_CHUNKS];

@@ -353,7 +353,7 @@ hint_of(struct json_value object, const char *name)
 }
 
 static void
-write_request(struct buf *out, const struct split_answer *request)
+write_request(struct buf *out, const struct split_request_answer *request)
 {
     buf_add_byte(out, '{');
     json_out_text(out, "framework", request->framework);
@@ -381,7 +381,7 @@ run_split_request(struct json_value vector,
     struct json_value env = json_get(input, "env");
     struct gate_config config;
     struct split_hints environment;
-    struct split_answer split;
+    struct split_request_answer split;
     struct split_ask ask = {
         .framework = json_string(json_get(request, "framework")),
         .steady_state_mode = json_string(json_get(request, "steady_state_mode")),

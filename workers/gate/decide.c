@@ -5,6 +5,7 @@
 #include "alternates.h"
 #include "health.h"
 #include "ratio.h"
+#include "request_check.h"
 
 /* A decision in the making. */
 struct decision {
@@ -18,30 +19,15 @@ struct decision {
     struct gate_answer *answer;
 };
 
-static bool
-is_blank(struct slice text)
-{
-    return amount_trim(text).len == 0;
-}
-
 static enum err_kind
 check_request(const struct gate_request *request, struct err *err)
 {
-    static const char code[] = "gate_request_malformed";
     if (framework_kind_of_name(request->framework_kind) == KIND_UNKNOWN)
-        return err_set(err, ERR_RECORD, code,
+        return err_set(err, ERR_RECORD, "gate_request_malformed",
                        "framework_kind '%.*s' is neither serving nor scriptable",
                        SLICE_ARG(request->framework_kind));
-    if (request->attempt != 1 && request->attempt != 2)
-        return err_set(err, ERR_RECORD, code, "attempt %lld is neither 1 nor 2",
-                       (long long)request->attempt);
-    if (request->attempt == 2 &&
-        (is_blank(request->retry_of) || is_blank(request->from_mode) ||
-         is_blank(request->source_warning_code)))
-        return err_set(err, ERR_RECORD, code,
-                       "attempt 2 names no retry_of, from_mode or source_warning_code; "
-                       "the bound of the retry travels in them");
-    return ERR_OK;
+    return request_check_attempt(request->attempt, request->retry_of, request->from_mode,
+                                 request->source_warning_code, err);
 }
 
 static void

@@ -9,31 +9,20 @@
 #include "from_record.h"
 #include "outbox.h"
 #include "report.h"
+#include "request_check.h"
 #include "split_request.h"
 #include "table.h"
 #include "topics.h"
-
-static enum err_kind
-malformed(struct err *err, const char *why)
-{
-    return err_set(err, ERR_RECORD, "gate_request_malformed", "%s", why);
-}
 
 /* What an event must hold besides what gate_decide() looks at. */
 static enum err_kind
 check_record(const struct split_record *record, struct err *err)
 {
-    const struct request *request = &record->request;
     if (!record->has_request || !record->has_origin)
-        return malformed(err, "the split record carries no request or origin: it is one "
-                              "of local mode");
-    if (!request->framework_kind.data)
-        return ERR_OK;
-    enum framework_kind kind = framework_kind_of_name(request->framework_kind);
-    if (kind == KIND_UNKNOWN || kind != framework_kind_of(request->framework))
-        return malformed(err, "framework_kind is not the one that framework gives; leave "
-                              "it out");
-    return ERR_OK;
+        return err_set(err, ERR_RECORD, "gate_request_malformed",
+                       "the split record carries no request or origin: it is one of "
+                       "local mode");
+    return request_check(&record->request, err);
 }
 
 static enum err_kind
@@ -46,7 +35,7 @@ choose_framework(const struct request *request,
     static const struct split_hints none;
     struct split_ask ask = {.framework = request->framework,
                             .campaign_framework = request->campaign_framework};
-    struct split_answer answer;
+    struct split_request_answer answer;
     if (split_request(&ask, (struct slice){0}, &none, arena, &answer, err))
         return err->kind;
     gate->framework = answer.framework;

@@ -63,7 +63,9 @@ choose_framework(struct slice asked, struct slice campaign, struct note_list *no
 }
 
 static void
-choose_mode(struct split_answer *answer, struct slice asked, struct slice default_mode)
+choose_mode(struct split_request_answer *answer,
+            struct slice asked,
+            struct slice default_mode)
 {
     static const struct slice known[MODES] = {
         {"mixed", 5}, {"decode_only", 11}, {"prefilldecode", 13}, {"generic", 7}};
@@ -108,7 +110,7 @@ split_request(const struct split_ask *ask,
               struct slice default_mode,
               const struct split_hints *environment,
               struct arena *arena,
-              struct split_answer *ret_answer,
+              struct split_request_answer *ret_answer,
               struct err *err)
 {
     int64_t steps = ask->has_num_steps && ask->num_steps ? ask->num_steps : DEFAULT_STEPS;
@@ -116,7 +118,7 @@ split_request(const struct split_ask *ask,
     struct slice campaign = lower(ask->campaign_framework, arena);
     if (!framework.data || !campaign.data)
         return err_no_memory(err, "the framework of a request");
-    *ret_answer = (struct split_answer){.notes.arena = arena};
+    *ret_answer = (struct split_request_answer){.notes.arena = arena};
     ret_answer->framework = choose_framework(framework, campaign, &ret_answer->notes);
     ret_answer->kind = framework_kind_of(ret_answer->framework);
     ret_answer->llm_inference = ret_answer->kind == KIND_SERVING;

@@ -28,7 +28,7 @@ void split_hints_of_variables(gate_variable_fn *variable,
                               const void *state,
                               struct split_hints *ret_hints);
 
-struct split_answer {
+struct split_request_answer {
     struct slice framework; /* trimmed, lower case; may be empty */
     enum framework_kind kind;
     struct slice mode; /* the gate's effective mode; it never reaches the splitter */
@@ -47,5 +47,5 @@ enum err_kind split_request(const struct split_ask *ask,
                             struct slice default_mode,
                             const struct split_hints *environment,
                             struct arena *arena,
-                            struct split_answer *ret_answer,
+                            struct split_request_answer *ret_answer,
                             struct err *err);

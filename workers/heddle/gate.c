@@ -120,7 +120,7 @@ choose_framework(struct inputs *inputs,
 {
     struct gate_request *request = &given_case->request;
     struct split_hints none = {0};
-    struct split_answer answer;
+    struct split_request_answer answer;
     struct split_ask ask = {
         .framework = request->framework,
         .campaign_framework = last_text(own, given, "campaign_framework"),

@@ -149,6 +149,22 @@ last_attempt(struct err *why)
     why->stage = last.stage;
 }
 
+/* What the worker gives up on is told in its own way, when it has one. */
+static enum err_kind
+run_job(struct run *run, const struct message *in, struct emits *out, struct err *why)
+{
+    const struct worker_jobs *jobs = run->worker->jobs;
+    void *task = NULL;
+    if (jobs->prepare(run->worker_state, in, &run->arena, &task, why))
+        return why->kind;
+    if (jobs->run(run->worker_state, in, task, NULL, out, why) != ERR_RETRY)
+        return why->kind;
+    struct err last = *why;
+    out->n = 0;
+    *why = (struct err){0};
+    return jobs->give_up(run->worker_state, in, task, &last, out, why);
+}
+
 static enum err_kind
 run_message(struct run *run, const struct message *in, const void *value, struct err *err)
 {
@@ -157,7 +173,9 @@ run_message(struct run *run, const struct message *in, const void *value, struct
     size_t n = 0;
     struct err why = {0};
     arena_reset(&run->arena);
-    enum err_kind kind = run->worker->on_record(run->worker_state, in, &out, &why);
+    enum err_kind kind = run->worker->jobs
+                             ? run_job(run, in, &out, &why)
+                             : run->worker->on_record(run->worker_state, in, &out, &why);
     if (!kind)
         kind = outbox_encode(run->outbox, &out, &records, &n, &why);
     if (kind == ERR_FATAL) {

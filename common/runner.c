@@ -9,7 +9,10 @@
 #include "outbox.h"
 #include "watchdog.h"
 
-enum { SERVE_EVERY_RECORDS = 64 }; /* delivery reports */
+enum {
+    SERVE_EVERY_RECORDS = 64, /* delivery reports */
+    LATE_JOB_MS = 30000,      /* the loop itself should have left by then */
+};
 
 static enum err_kind
 emit_due(void *state, struct emits *out, struct err *err)
@@ -39,6 +42,8 @@ static enum err_kind
 turn(struct runner *runner, struct err *err)
 {
     struct consumed *consumed = NULL;
+    if (runner->jobs && runner_jobs_turn(runner, err))
+        return err->kind;
     if (runner_poll(runner, &consumed, err))
         return err->kind;
     if (runner->rewind_due)
@@ -56,6 +61,21 @@ turn(struct runner *runner, struct err *err)
     if (tick(runner, err))
         return err->kind;
     runner_show(runner);
+    return ERR_OK;
+}
+
+/* What is in work may end within half of the drain's time; the rest is left to the next
+ * start. */
+static enum err_kind
+drain_jobs(struct runner *runner, struct err *err)
+{
+    if (!runner->jobs)
+        return ERR_OK;
+    int64_t until_ms = clock_monotonic_ms() + runner->settings.drain_timeout_ms / 2;
+    jobs_hold_back(runner->jobs);
+    while (jobs_begun(runner->jobs) > 0 && clock_monotonic_ms() < until_ms)
+        if (turn(runner, err))
+            return err->kind;
     return ERR_OK;
 }
 
@@ -107,8 +127,11 @@ static int
 look(void *state)
 {
     struct runner *runner = state;
-    return status_overdue(&runner->status, RUNNER_JOB_FACTOR) ? EXIT_JOB_DEADLINE
-                                                              : EXIT_OK;
+    bool is_over = status_overdue(&runner->status, RUNNER_JOB_FACTOR);
+    if (runner->jobs && jobs_longest_ms(runner->jobs) >=
+                            *runner->settings.worker->jobs->deadline_ms + LATE_JOB_MS)
+        is_over = true;
+    return is_over ? EXIT_JOB_DEADLINE : EXIT_OK;
 }
 
 enum err_kind
@@ -122,6 +145,8 @@ runner_run(struct runner *runner, struct err *err)
         kind = turn(runner, err);
     atomic_store(&runner->status.stopping, true);
     if (!kind)
+        kind = drain_jobs(runner, err);
+    if (!kind)
         kind = finish_batch(runner, err);
     else if (!opened && kind == ERR_RETRY)
         kind = ERR_OK; /* asked to stop before anything was taken */
@@ -129,8 +154,10 @@ runner_run(struct runner *runner, struct err *err)
         runner->failure = *err; /* nothing is committed on the way out */
     else
         *err = (struct err){0};
-    runner_close_clients(runner, kind ? err_exit_code(err) : EXIT_OK);
+    int status = kind ? err_exit_code(err) : EXIT_OK;
+    runner_close_clients(runner, status);
     watchdog_look(NULL, NULL);
+    runner_close_jobs(runner, status);
     return kind;
 }
 
@@ -151,7 +178,7 @@ runner_new(const struct runner_settings *settings, struct err *err)
         settings->delivery->name, settings->job_deadline_ms, err);
     if (!kind)
         runner->outbox = outbox_new(settings->schemas, err);
-    if (runner->outbox)
+    if (runner->outbox && !runner_open_jobs(runner, err))
         return runner;
     runner_free(runner);
     return NULL;
@@ -162,6 +189,7 @@ runner_free(struct runner *runner)
 {
     if (!runner)
         return;
+    runner_close_jobs(runner, EXIT_OK);
     outbox_free(runner->outbox);
     arena_done(&runner->arena);
     runner_status_done(&runner->status);

@@ -43,8 +43,9 @@ struct runner_settings {
     int64_t batch_records;
     int64_t batch_bytes; /* of input */
     int64_t batch_time_ms;
-    int64_t retry_attempts;  /* 0: no end */
-    int64_t job_deadline_ms; /* of one record: late after it, given up after twice */
+    int64_t retry_attempts;   /* 0: no end */
+    int64_t job_deadline_ms;  /* of one record: late after it, given up after twice */
+    int64_t drain_timeout_ms; /* half of it is for jobs that are in work */
     struct backoff retry;
     struct metrics *metrics;
 };

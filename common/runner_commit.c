@@ -118,6 +118,7 @@ runner_try_commit(struct runner *runner, struct err *err)
         status_commit(&runner->status, runner->n_inputs, clock_monotonic_ms() - since_ms);
         log_event(LOG_DEBUG, "batch committed",
                   LOG_FIELDS(LOG_INTEGER("records", runner->n_inputs)));
+        runner_jobs_committed(runner);
         runner_drop_inputs(runner);
     } else if (kind == ERR_RETRY && runner->delivery.delivered) {
         log_err(LOG_WARNING, err); /* the offsets are sent again with the next batch */
@@ -143,7 +144,7 @@ runner_batch_is_due(const struct runner *runner)
 {
     if (runner->n_inputs == 0 && !runner->uncommitted)
         return false;
-    return runner->n_inputs >= runner->batch_limit ||
+    return runner->n_inputs >= runner->batch_limit || runner->jobs ||
            runner->batch_bytes >= (size_t)runner->settings.batch_bytes ||
            (runner->settings.states && states_full(runner->settings.states)) ||
            clock_monotonic_ms() - runner->batch_since_ms >=

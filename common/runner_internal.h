@@ -14,6 +14,7 @@
 #include "arena.h"
 #include "delivery.h"
 #include "err.h"
+#include "jobs.h"
 #include "kafka.h"
 #include "outbox.h"
 #include "runner.h"
@@ -37,6 +38,7 @@ struct part {
     int64_t committed;     /* as the group has it */
     int64_t restart;       /* where to go back to when a batch is given up */
     struct consumed *held; /* tried again later; the partition is paused */
+    bool in_work;          /* ... or a job has it: due when that is finished */
     struct err held_why;
     unsigned attempts; /* at the held record */
     int64_t due_ms;
@@ -93,6 +95,7 @@ struct runner {
     uint64_t random;
     int64_t shown_ms;
     struct line_limit dead_lines;
+    struct jobs *jobs; /* NULL: the worker has none */
 };
 
 /* The input topic. */
@@ -120,6 +123,9 @@ enum err_kind runner_hold(struct runner *runner,
                           struct part *part,
                           struct consumed *consumed,
                           const struct err *why);
+/* The same while a job has the record. */
+void
+runner_hold_for_job(struct runner *runner, struct part *part, struct consumed *consumed);
 /* Ends the hold of a partition, which flows again. The record, if any, is the caller's.
  */
 struct consumed *runner_release(struct runner *runner, struct part *part);
@@ -137,6 +143,10 @@ enum err_kind runner_poll(struct runner *runner, struct consumed **ret, struct e
 /* One record, from the poll into the batch, or to its partition's hold. Takes it. */
 enum err_kind
 runner_work(struct runner *runner, struct consumed *consumed, struct err *err);
+/* Whether the attempt that failed for this reason was the record's last one. */
+bool runner_is_last_attempt(const struct runner *runner,
+                            const struct part *part,
+                            const struct err *why);
 /* Hands one record to the producer, at the stage "emit". */
 enum err_kind
 runner_produce(struct runner *runner, const struct outgoing *record, struct err *err);
@@ -155,6 +165,36 @@ enum err_kind runner_bury(struct runner *runner,
                           size_t index,
                           const struct err *why,
                           struct err *err);
+
+/* --- runner_jobs.c ------------------------------------------------------------------ */
+
+/* Starts the threads of a worker that has jobs; ends them, `status` is the exit code
+ * should one hang. */
+enum err_kind runner_open_jobs(struct runner *runner, struct err *err);
+void runner_close_jobs(struct runner *runner, int status);
+/*
+ * Whether the record's job is finished. Otherwise it is in work from now on, or already,
+ * and its partition, which owns the record now, stands until it is finished.
+ */
+enum err_kind runner_job_is_finished(struct runner *runner,
+                                     struct part *part,
+                                     struct consumed *consumed,
+                                     bool *ret_is_finished,
+                                     struct err *err);
+/*
+ * What the finished job gave, encoded; in place of a last ERR_RETRY, and of a record that
+ * its topic does not take, what the worker gives then.
+ */
+enum err_kind runner_job_take(struct runner *runner,
+                              const struct part *part,
+                              const struct message *in,
+                              const struct encoded **ret_records,
+                              size_t *ret_n,
+                              struct err *err);
+/* Each turn: makes due what is finished. ERR_FATAL EXIT_JOB_DEADLINE "job_deadline". */
+enum err_kind runner_jobs_turn(struct runner *runner, struct err *err);
+/* What is committed is done with. */
+void runner_jobs_committed(struct runner *runner);
 
 /* --- runner_inputs.c ---------------------------------------------------------------- */
 

@@ -5,11 +5,14 @@
 #include "clock.h"
 #include "log.h"
 
+enum { JOB_POLL_MS = 10 }; /* how soon a finished job is seen */
+
 static int
 time_to_poll_ms(const struct runner *runner)
 {
     int64_t now_ms = clock_monotonic_ms();
-    int64_t left_ms = RUNNER_POLL_MS;
+    int64_t left_ms =
+        runner->jobs && jobs_open(runner->jobs) > 0 ? JOB_POLL_MS : RUNNER_POLL_MS;
     if (runner->n_inputs > 0) {
         int64_t due_ms = runner->batch_since_ms + runner->settings.batch_time_ms - now_ms;
         left_ms = due_ms < left_ms ? due_ms : left_ms;

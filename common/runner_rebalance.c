@@ -62,6 +62,8 @@ forget_part(struct runner *runner, int32_t partition)
     if (!part)
         return;
     consumed_free(runner_release(runner, part));
+    if (runner->jobs)
+        jobs_drop(runner->jobs, partition, INT64_MAX);
     const struct partition_offsets unknown = {-1, -1, -1, -1, false};
     status_partition(&runner->status, partition, &unknown);
     if (runner->settings.states)

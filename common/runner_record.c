@@ -23,6 +23,7 @@ runner_produce(struct runner *runner, const struct outgoing *record, struct err 
 /* From bytes to encoded records, all of them, before the first is produced. */
 static enum err_kind
 handle_one(struct runner *runner,
+           const struct part *part,
            const struct message *in,
            const struct encoded **ret_records,
            size_t *ret_n,
@@ -31,6 +32,8 @@ handle_one(struct runner *runner,
     struct emits out = {.arena = &runner->arena};
     *err = (struct err){0};
     arena_reset(&runner->arena);
+    if (runner->jobs)
+        return runner_job_take(runner, part, in, ret_records, ret_n, err);
     int64_t since_ns = clock_monotonic_ns();
     status_busy(&runner->status, in);
     journal_enter(runner->settings.journal, RECORD_LANE, in->partition, in->offset);
@@ -91,13 +94,22 @@ finish(struct runner *runner, const struct message *in, const char *outcome)
     status_record(&runner->status, in->partition, outcome);
 }
 
+bool
+runner_is_last_attempt(const struct runner *runner,
+                       const struct part *part,
+                       const struct err *why)
+{
+    int64_t allowed = runner->settings.retry_attempts;
+    return !why->endless && allowed != 0 && part->attempts + 1 >= allowed;
+}
+
 /* Counts the attempt; true when the record has had its last one. */
 static bool
 attempts_used_up(const struct runner *runner, struct part *part, struct err *why)
 {
+    bool is_last = runner_is_last_attempt(runner, part, why);
     part->attempts++;
-    int64_t allowed = runner->settings.retry_attempts;
-    if (why->endless || allowed == 0 || part->attempts < allowed)
+    if (!is_last)
         return false;
     struct err last = *why;
     const char *code = last.final_code ? last.final_code : "retries_exhausted";
@@ -184,6 +196,16 @@ is_crash_loop(const struct runner *runner, const struct message *in, struct err 
     return true;
 }
 
+/* A record that is not even tried is not given to a job either. */
+static bool
+is_hopeless(const struct runner *runner,
+            const struct part *part,
+            const struct message *in,
+            struct err *err)
+{
+    return was_refused(part, in, err) || is_crash_loop(runner, in, err);
+}
+
 /* Derives and produces the last input of the batch. `*ret_choked`: not all was taken. */
 static enum err_kind
 derive_and_emit(struct runner *runner,
@@ -196,9 +218,9 @@ derive_and_emit(struct runner *runner,
     size_t index = runner->n_inputs - 1;
     const struct message *in = consumed_message(runner->inputs[index].consumed);
     *ret_choked = false;
-    if (was_refused(part, in, err) || is_crash_loop(runner, in, err))
+    if (is_hopeless(runner, part, in, err))
         return err->kind;
-    if (handle_one(runner, in, &records, &n, err))
+    if (handle_one(runner, part, in, &records, &n, err))
         return err->kind;
     carry_trace(runner, in);
     enum err_kind kind =
@@ -225,6 +247,19 @@ settle_state(struct runner *runner,
     return kind;
 }
 
+static enum err_kind
+give_to_job(struct runner *runner,
+            struct part *part,
+            struct consumed *consumed,
+            bool *ret_is_ready,
+            struct err *err)
+{
+    struct err ignored;
+    if (is_hopeless(runner, part, consumed_message(consumed), &ignored))
+        return ERR_OK;
+    return runner_job_is_finished(runner, part, consumed, ret_is_ready, err);
+}
+
 enum err_kind
 runner_work(struct runner *runner, struct consumed *consumed, struct err *err)
 {
@@ -235,6 +270,11 @@ runner_work(struct runner *runner, struct consumed *consumed, struct err *err)
     }
     bool again = part->held == consumed;
     bool choked = false;
+    bool is_ready = true;
+    if (runner->jobs && give_to_job(runner, part, consumed, &is_ready, err))
+        return err->kind;
+    if (!is_ready)
+        return ERR_OK;
     if (take_in(runner, part, consumed, err))
         return err->kind;
     size_t index = runner->n_inputs - 1;
@@ -247,9 +287,10 @@ runner_work(struct runner *runner, struct consumed *consumed, struct err *err)
         return kind; /* held */
     if (again) {
         runner_release(runner, part);
-        log_event(LOG_INFO, "the record went through, its partition flows again",
-                  LOG_FIELDS(LOG_INTEGER("partition", part->partition),
-                             LOG_INTEGER("attempts", part->attempts + 1)));
+        if (part->attempts > 0)
+            log_event(LOG_INFO, "the record went through, its partition flows again",
+                      LOG_FIELDS(LOG_INTEGER("partition", part->partition),
+                                 LOG_INTEGER("attempts", part->attempts + 1)));
     }
     return kind == ERR_RETRY || choked ? runner_give_up_batch(runner, err) : kind;
 }

@@ -238,12 +238,15 @@ delivery_of(const struct fleet_settings *fleet)
                                                     : &delivery_at_least_once;
 }
 
-/* An open transaction must outlive the slowest record that is not given up. */
+/* An open transaction must outlive the slowest record that is not given up. Jobs work
+ * outside of it. */
 static int64_t
-transaction_timeout_ms(const struct fleet_settings *fleet)
+transaction_timeout_ms(const struct process *process)
 {
-    return fleet->batch_time_ms + RUNNER_JOB_FACTOR * fleet->job_deadline_ms +
-           TRANSACTION_MARGIN_MS;
+    const struct fleet_settings *fleet = &process->call->fleet;
+    int64_t slowest_ms =
+        process->worker->jobs ? 0 : RUNNER_JOB_FACTOR * fleet->job_deadline_ms;
+    return fleet->batch_time_ms + slowest_ms + TRANSACTION_MARGIN_MS;
 }
 
 /* Below the name of the instance: no two processes ever share a store. */
@@ -296,7 +299,7 @@ open_runner(struct process *process, struct err *err)
         .kafka = &process->kafka,
         .schemas = process->context.schemas,
         .delivery = delivery_of(fleet),
-        .transaction_timeout_ms = transaction_timeout_ms(fleet),
+        .transaction_timeout_ms = transaction_timeout_ms(process),
         .refuse_embedded = true,
         .journal = process->journal,
         .states = process->states,
@@ -309,6 +312,7 @@ open_runner(struct process *process, struct err *err)
         .retry_attempts = fleet->retry_attempts,
         .retry = {fleet->retry_first_ms, fleet->retry_max_ms},
         .job_deadline_ms = fleet->job_deadline_ms,
+        .drain_timeout_ms = fleet->drain_timeout_ms,
         .metrics = process->metrics,
     };
     process->runner = runner_new(&settings, err);

@@ -13,6 +13,8 @@
 #include "serde.h"
 #include "store.h"
 
+#include <stdatomic.h>
+
 /*
  * One record from bytes to what it gives: decode, gather, derive, emit, in this order and
  * in the worker's main.c. Fills `out`; the runner encodes, produces and commits.
@@ -57,6 +59,50 @@ struct worker_state {
                             struct err *err);
 };
 
+/*
+ * A worker whose records take minutes. Each is worked on by a thread of its own, several
+ * at once when they are of several partitions; the record path's thread goes on polling,
+ * and sends what they give in short transactions. Only run() is called by these threads.
+ */
+struct worker_jobs {
+    const int64_t *threads;     /* setting: how many records at once, at most */
+    const int64_t *deadline_ms; /* setting: of one record; past it the process leaves */
+    /* Decodes: what run() works on, in `arena`, which lives until it is committed. */
+    enum err_kind (*prepare)(void *state,
+                             const struct message *in,
+                             struct arena *arena,
+                             void **ret_task,
+                             struct err *err);
+    /* Gathers and derives into `out`. Once `cancelled` is set nobody waits for it. */
+    enum err_kind (*run)(void *state,
+                         const struct message *in,
+                         const void *task,
+                         const atomic_bool *cancelled,
+                         struct emits *out,
+                         struct err *err);
+    /*
+     * The attempts at a record are used up, or its topic does not take what it gives:
+     * fills `out` with what is sent instead. Any error: a dead letter as usual.
+     */
+    enum err_kind (*give_up)(void *state,
+                             const struct message *in,
+                             const void *task,
+                             const struct err *why,
+                             struct emits *out,
+                             struct err *err);
+    /* What is said before the process leaves over a record that has been in work for so
+     * long. */
+    enum err_kind (*late)(void *state,
+                          const struct message *in,
+                          const void *task,
+                          int64_t worked_ms,
+                          struct emits *out,
+                          struct err *err);
+};
+
+/* Most threads that may be asked for. */
+enum { WORKER_MAX_JOBS = 15 };
+
 struct worker {
     const char *name;    /* "audit": binary heddle-audit, section [audit] */
     const char *summary; /* one sentence for --help */
@@ -72,7 +118,8 @@ struct worker {
     enum err_kind (*open)(const struct worker_context *context,
                           void **ret_state,
                           struct err *err);
-    worker_record_fn *on_record;
+    worker_record_fn *on_record;      /* NULL: it has jobs */
+    const struct worker_jobs *jobs;   /* NULL: none */
     const struct worker_state *state; /* NULL: none */
     void (*close)(void *state);
 };

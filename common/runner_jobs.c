@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Records that take minutes: a job has each while its partition stands, and what it gave
+ * goes the way of every other record. A result is kept until it is committed, so that a
+ * batch that is given up costs no work.
+ */
+#include "runner_internal.h"
+
+#include <inttypes.h>
+
+#include "clock.h"
+#include "log.h"
+#include "outbox.h"
+#include "watchdog.h"
+
+enum { CLOSE_JOBS_TIMEOUT_MS = 10000 };
+
+enum err_kind
+runner_open_jobs(struct runner *runner, struct err *err)
+{
+    const struct worker_jobs *ops = runner->settings.worker->jobs;
+    if (!ops)
+        return ERR_OK;
+    runner->jobs =
+        jobs_new(ops, runner->settings.worker_state, runner->settings.journal, err);
+    return runner->jobs ? ERR_OK : err->kind;
+}
+
+void
+runner_close_jobs(struct runner *runner, int status)
+{
+    if (!runner->jobs)
+        return;
+    watchdog_arm(WATCH_CLOSE, CLOSE_JOBS_TIMEOUT_MS, status,
+                 "the end of what is in work");
+    jobs_free(runner->jobs);
+    runner->jobs = NULL;
+    watchdog_disarm(WATCH_CLOSE);
+}
+
+enum err_kind
+runner_job_is_finished(struct runner *runner,
+                       struct part *part,
+                       struct consumed *consumed,
+                       bool *ret_is_finished,
+                       struct err *err)
+{
+    const struct message *in = consumed_message(consumed);
+    *ret_is_finished = jobs_finished(runner->jobs, in->partition, in->offset) != NULL;
+    if (*ret_is_finished)
+        return ERR_OK;
+    if (part->held != consumed)
+        part->attempts = 0;
+    if (part->restart < 0)
+        part->restart = in->offset;
+    runner_hold_for_job(runner, part, consumed);
+    if (jobs_has(runner->jobs, in->partition, in->offset))
+        return ERR_OK; /* begun before a batch was given up */
+    return jobs_start(runner->jobs, in, err);
+}
+
+/* True when the worker gave something in place of the error, which the job has then. */
+static bool
+give_up(struct runner *runner, struct job *job, const struct err *why)
+{
+    const struct worker_jobs *ops = runner->settings.worker->jobs;
+    struct err ignored = {0};
+    const struct err last = *why;
+    if (!job->task)
+        return false;
+    arena_reset(job->out.arena);
+    job->out = (struct emits){.arena = job->out.arena};
+    if (ops->give_up(runner->settings.worker_state, &job->in, job->task, &last, &job->out,
+                     &ignored))
+        return false;
+    job->kind = ERR_OK;
+    return true;
+}
+
+enum err_kind
+runner_job_take(struct runner *runner,
+                const struct part *part,
+                const struct message *in,
+                const struct encoded **ret_records,
+                size_t *ret_n,
+                struct err *err)
+{
+    struct job *job = jobs_finished(runner->jobs, in->partition, in->offset);
+    series_observe(runner->status.record_seconds, (double)job->took_ms / 1e3);
+    if (job->kind == ERR_RETRY && runner_is_last_attempt(runner, part, &job->err))
+        give_up(runner, job, &job->err);
+    if (job->kind) {
+        *err = job->err;
+        if (job->kind == ERR_RETRY)
+            jobs_drop(runner->jobs, in->partition, in->offset + 1);
+        return err->kind;
+    }
+    enum err_kind kind =
+        outbox_encode(runner->outbox, &job->out, ret_records, ret_n, err);
+    if (kind != ERR_RECORD || !give_up(runner, job, err))
+        return kind;
+    return outbox_encode(runner->outbox, &job->out, ret_records, ret_n, err);
+}
+
+void
+runner_jobs_committed(struct runner *runner)
+{
+    for (size_t i = 0; runner->jobs && i < runner->n_parts; i++)
+        jobs_drop(runner->jobs, runner->parts[i].partition, runner->parts[i].committed);
+}
+
+/* --- each turn --------------------------------------------------------------------- */
+
+static enum err_kind
+send_late(struct runner *runner,
+          const struct job *late,
+          int64_t worked_ms,
+          struct err *err)
+{
+    const struct worker_jobs *ops = runner->settings.worker->jobs;
+    const struct encoded *records = NULL;
+    size_t n = 0;
+    struct emits out = {.arena = &runner->arena};
+    arena_reset(&runner->arena);
+    if (ops->late(runner->settings.worker_state, &late->in, late->task, worked_ms, &out,
+                  err) ||
+        outbox_encode(runner->outbox, &out, &records, &n, err) ||
+        runner_emit(runner, records, n, NULL, err))
+        return err->kind;
+    return runner_try_commit(runner, err);
+}
+
+/* A job that does not end can't be ended from here: the process leaves, and the record's
+ * mark in the journal counts it. */
+static enum err_kind
+leave_over(struct runner *runner,
+           const struct job *late,
+           int64_t worked_ms,
+           struct err *err)
+{
+    struct err unsent = {0};
+    if (send_late(runner, late, worked_ms, &unsent))
+        log_err(LOG_WARNING, &unsent);
+    return err_fatal(err, EXIT_JOB_DEADLINE, "job_deadline",
+                     "%s partition %d offset %" PRId64 " has been in work for %" PRId64
+                     " s, its deadline is %" PRId64 " s",
+                     late->in.topic, (int)late->in.partition, late->in.offset,
+                     worked_ms / 1000,
+                     *runner->settings.worker->jobs->deadline_ms / 1000);
+}
+
+enum err_kind
+runner_jobs_turn(struct runner *runner, struct err *err)
+{
+    int64_t worked_ms = 0;
+    int64_t now_ms = clock_monotonic_ms();
+    for (size_t i = 0; i < runner->n_parts; i++) {
+        struct part *part = &runner->parts[i];
+        if (!part->in_work)
+            continue;
+        const struct message *in = consumed_message(part->held);
+        if (!jobs_finished(runner->jobs, in->partition, in->offset))
+            continue;
+        part->due_ms = now_ms;
+        part->moved_ms = now_ms;
+    }
+    const struct job *late = jobs_late(runner->jobs, &worked_ms);
+    return late ? leave_over(runner, late, worked_ms, err) : ERR_OK;
+}

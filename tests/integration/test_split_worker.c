@@ -1,0 +1,685 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The splitter as a real worker over the embedded broker: traces that travel in their
+ * event, lie on disk or behind a slow server; what is refused, what is dead, and what a
+ * kill, a stop, a slow and a hung trace leave behind.
+ */
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "broker.h"
+#include "canned_http.h"
+#include "cleanup.h"
+#include "deadletter.h"
+#include "digest.h"
+#include "kafka.h"
+#include "process.h"
+#include "serde.h"
+#include "split_record.h"
+#include "temp_dir.h"
+#include "topics.h"
+#include "trace_event.h"
+#include "warning.h"
+
+#include "unit.h"
+
+enum {
+    TIMEOUT_MS = 120000,
+    LINE_BYTES = 1024,
+    MAX_RECORDS = 64,
+    MAX_FLAGS = 48,
+    STEPS = 40,
+    LAUNCHES = 20,
+    POLL_US = 500, /* between two looks, not for luck */
+};
+
+static struct broker broker;
+static struct temp_dir home;
+static struct serde *events;
+static struct serde *splits;
+static struct serde *warnings;
+static char *store;
+static struct process *running; /* the last that was started */
+
+static int
+open_all(void **state)
+{
+    (void)state;
+    if (!temp_dir_make(&home) || !broker_start_sized(&broker, 0, 2))
+        return -1;
+    store = temp_path(&home, "store");
+    return mkdir(store, 0755);
+}
+
+static int
+close_all(void **state)
+{
+    (void)state;
+    broker_stop(&broker);
+    temp_dir_done(&home);
+    free(store);
+    return 0;
+}
+
+static struct kafka_settings
+to_broker(void)
+{
+    static const struct option_property properties[] = {
+        {"compression.codec", "none", ORIGIN_FLAG, "test"},
+        {"fetch.wait.max.ms", "20", ORIGIN_FLAG, "test"},
+        {"message.max.bytes", "17000000", ORIGIN_FLAG, "test"},
+    };
+    return (struct kafka_settings){broker.bootstrap, properties, 3, "test", NULL, NULL};
+}
+
+/* --- traces --------------------------------------------------------------------------
+ */
+
+static void
+add_event(struct buf *out,
+          const char *category,
+          const char *name,
+          int thread,
+          long ts,
+          int dur,
+          long correlation)
+{
+    buf_addf(out,
+             "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,"
+             "\"ts\":%ld,\"dur\":%d,\"args\":{",
+             out->data[out->len - 1] == '[' ? "" : ",\n", category, name, thread, ts,
+             dur);
+    if (correlation)
+        buf_addf(out, "\"correlation\":%ld", correlation);
+    buf_add_str(out, "}}");
+}
+
+/* A decoding server that repeats its step. */
+static void
+make_trace(struct buf *out, int steps, int launches)
+{
+    char name[64];
+    buf_init(out, SIZE_MAX);
+    buf_add_str(out, "{\"schemaVersion\":1,\"traceEvents\":[");
+    for (int i = 0; i < steps; i++) {
+        long at = (long)i * launches * 20;
+        add_event(out, "user_annotation", "execute_context_0(0)_generation_8(8)", 1, at,
+                  launches * 18, 0);
+        for (int k = 0; k < launches; k++) {
+            long id = (long)i * launches + k + 1;
+            snprintf(name, sizeof name, "gemm_%d", k % 17);
+            add_event(out, "cuda_runtime", "cudaLaunchKernel", 1, at + k * 16L, 2, id);
+            add_event(out, "kernel", name, 7, at + k * 16L + 4, 12, id);
+        }
+    }
+    buf_add_str(out, "]}");
+    assert_false(out->failed);
+}
+
+static void
+write_bytes(const char *path, struct slice bytes)
+{
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes.data, 1, bytes.len, file), bytes.len);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void
+pack_file(const char *path, struct slice bytes)
+{
+    gzFile file = gzopen(path, "wb1");
+    assert_non_null(file);
+    assert_int_equal(gzwrite(file, bytes.data, (unsigned)bytes.len), bytes.len);
+    assert_int_equal(gzclose(file), Z_OK);
+}
+
+static struct slice
+read_bytes(struct arena *arena, const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    struct stat status;
+    assert_non_null(file);
+    assert_int_equal(fstat(fileno(file), &status), 0);
+    char *bytes = arena_alloc(arena, (size_t)status.st_size + 1);
+    assert_non_null(bytes);
+    size_t len = fread(bytes, 1, (size_t)status.st_size, file);
+    assert_int_equal(fclose(file), 0);
+    return (struct slice){bytes, len};
+}
+
+/* --- sending -------------------------------------------------------------------------
+ */
+
+static struct trace_event
+event_of(const char *request_id)
+{
+    return (struct trace_event){
+        .origin = {SLICE("id"), SLICE("node"), SLICE("session"), 5000, SLICE("test")},
+        .request = {.request_id = slice_of(request_id),
+                    .framework = SLICE("vllm"),
+                    .attempt = 1},
+    };
+}
+
+static void
+send_event(const struct trace_event *event)
+{
+    CLEANUP(buf_done) struct buf value = BUF_INIT;
+    struct kafka_settings settings = to_broker();
+    struct err err = {0};
+    assert_int_equal(serde_encode(events, event, &value, &err), ERR_OK);
+    struct producer *producer = producer_new(&settings, NULL, NULL, &err);
+    assert_non_null(producer);
+    const struct outgoing record = {
+        .topic = TOPIC_TRACES,
+        .key = event->request.request_id,
+        .value = buf_slice(&value),
+        .timestamp_ms = 123456,
+    };
+    assert_int_equal(producer_send(producer, &record, TIMEOUT_MS, &err), ERR_OK);
+    assert_int_equal(producer_flush(producer, TIMEOUT_MS, &err), ERR_OK);
+    producer_free(producer);
+}
+
+static void
+send_inline(const char *request_id, struct slice bytes)
+{
+    struct trace_event event = event_of(request_id);
+    event.payload = (struct payload){.kind = PAYLOAD_INLINE, .bytes = bytes};
+    send_event(&event);
+}
+
+static void
+send_claim(const char *request_id, const char *uri, struct slice bytes)
+{
+    char sha256[DIGEST_HEX];
+    struct trace_event event = event_of(request_id);
+    digest_hex(bytes, sha256);
+    event.payload = (struct payload){
+        .kind = PAYLOAD_CLAIM,
+        .claim = {slice_of(uri), (int64_t)bytes.len, slice_of(sha256)},
+    };
+    send_event(&event);
+}
+
+static void
+send_file(const char *request_id, const char *path, struct slice bytes)
+{
+    char uri[LINE_BYTES];
+    snprintf(uri, sizeof uri, "file://%s", path);
+    send_claim(request_id, uri, bytes);
+}
+
+/* --- the worker ----------------------------------------------------------------------
+ */
+
+static void
+start_worker(struct process *worker, const char *const *more)
+{
+    char url[LINE_BYTES];
+    char line[LINE_BYTES];
+    const char *argv[MAX_FLAGS] = {BIN_DIR "/heddle-split",
+                                   "--store",
+                                   url,
+                                   "--claim-roots",
+                                   home.path,
+                                   "--delivery",
+                                   "at-least-once",
+                                   "--brokers",
+                                   broker.bootstrap,
+                                   "--state-dir",
+                                   home.path,
+                                   "--retry-first",
+                                   "10ms",
+                                   "--retry-max",
+                                   "20ms",
+                                   "--retry-attempts",
+                                   "3",
+                                   "-X",
+                                   "fetch.wait.max.ms=20",
+                                   "-X",
+                                   "compression.codec=none",
+                                   "-X",
+                                   "session.timeout.ms=6000"};
+    size_t n = 0;
+    while (argv[n])
+        n++;
+    snprintf(url, sizeof url, "file://%s", store);
+    for (; more && *more; more++)
+        argv[n++] = *more;
+    assert_true(n < MAX_FLAGS);
+    assert_true(process_start(worker, argv, NULL));
+    running = worker;
+    if (!process_wait_line(worker, "started:", line, sizeof line, TIMEOUT_MS))
+        fail_msg("it does not start:\n%s", worker->text);
+}
+
+/* What the worker says of it. */
+static void
+fail_with_log(size_t n, size_t least, const char *topic)
+{
+    process_signal(running, SIGTERM);
+    process_wait(running, TIMEOUT_MS);
+    fail_msg("%zu of %zu records on %s:\n%s", n, least, topic, running->text);
+}
+
+static void
+end_worker(struct process *worker, int signal_number, int expected)
+{
+    process_signal(worker, signal_number);
+    int status = process_wait(worker, TIMEOUT_MS);
+    if (status != expected)
+        fail_msg("status %d, not %d:\n%s", status, expected, worker->text);
+    process_close(worker);
+}
+
+/* --- what came out -------------------------------------------------------------------
+ */
+
+struct seen {
+    struct arena arena;
+    struct slice keys[MAX_RECORDS];
+    struct slice values[MAX_RECORDS];
+    struct slice codes[MAX_RECORDS]; /* of dead letters */
+    size_t n;
+};
+
+/* All of the topic once it has `least` records. */
+static void
+read_topic(const char *topic, size_t least, struct seen *seen)
+{
+    struct kafka_settings settings = to_broker();
+    struct err err = {0};
+    *seen = (struct seen){.arena = ARENA_INIT};
+    struct topic_reader *reader =
+        topic_reader_new(&settings, topic, TOPIC_FROM_START, TIMEOUT_MS, &err);
+    long long until_ms = process_now_ms() + TIMEOUT_MS;
+    if (!reader)
+        fail_msg("%s", err.msg);
+    for (bool done = false; !done || seen->n < least;) {
+        if (process_now_ms() > until_ms)
+            fail_with_log(seen->n, least, topic);
+        const struct message *in = topic_reader_next(reader, 50, &done, &err);
+        if (!in)
+            continue;
+        assert_true(seen->n < MAX_RECORDS);
+        seen->keys[seen->n] = arena_copy(&seen->arena, in->key);
+        seen->values[seen->n] = arena_copy(&seen->arena, in->value);
+        seen->codes[seen->n++] =
+            arena_copy(&seen->arena, header_last(in->headers, in->n_headers,
+                                                 DEAD_HEADER_PREFIX "code"));
+    }
+    topic_reader_free(reader);
+}
+
+static void
+decode_split(struct seen *seen, size_t i, struct split_record *ret_record)
+{
+    struct err err = {0};
+    if (serde_decode(splits, seen->values[i], &seen->arena, ret_record, &err))
+        fail_msg("%s", err.msg);
+}
+
+/* The one record of the key, once there are `least` records. */
+static void
+read_split(const char *key,
+           size_t least,
+           struct seen *seen,
+           struct split_record *ret_record)
+{
+    size_t n = 0;
+    read_topic(TOPIC_SPLITS, least, seen);
+    for (size_t i = 0; i < seen->n; i++) {
+        if (!slice_is(seen->keys[i], key))
+            continue;
+        decode_split(seen, i, ret_record);
+        n++;
+    }
+    assert_int_equal(n, 1);
+}
+
+/* The object is whole: its name is the digest of its content. */
+static void
+assert_object(struct slice uri, struct slice sha256)
+{
+    CLEANUP(buf_done) struct buf content = {.max = SIZE_MAX};
+    char path[2 * LINE_BYTES];
+    char piece[1 << 16];
+    char found[DIGEST_HEX];
+    snprintf(path, sizeof path, "%s/%.*s", store, SLICE_ARG(uri));
+    gzFile file = gzopen(path, "rb");
+    assert_non_null(file);
+    int n;
+    while ((n = gzread(file, piece, sizeof piece)) > 0)
+        buf_add(&content, piece, (size_t)n);
+    assert_int_equal(n, 0);
+    assert_int_equal(gzclose(file), Z_OK);
+    digest_hex(buf_slice(&content), found);
+    assert_true(slice_is(sha256, found));
+}
+
+static void
+assert_objects(const struct split_record *record)
+{
+    const struct split_chunk *chunks = record->chunks.items;
+    assert_true(record->chunks.n > 0);
+    for (size_t i = 0; i < record->chunks.n; i++)
+        assert_object(chunks[i].uri, chunks[i].sha256);
+}
+
+/* Objects and drafts in a folder of the store. */
+static void
+count_objects(const char *folder, size_t *ret_objects, size_t *ret_drafts)
+{
+    char path[LINE_BYTES];
+    snprintf(path, sizeof path, "%s/%s", store, folder);
+    *ret_objects = *ret_drafts = 0;
+    DIR *dir = opendir(path);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        if (strncmp(entry->d_name, ".draft", 6) == 0)
+            ++*ret_drafts;
+        else if (entry->d_name[0] != '.')
+            ++*ret_objects;
+    }
+    closedir(dir);
+}
+
+/* All that can be seen in the store is whole. */
+static void
+assert_store_is_whole(void)
+{
+    char path[LINE_BYTES];
+    snprintf(path, sizeof path, "%s/chunks", store);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return;
+    for (struct dirent *entry; (entry = readdir(dir));) {
+        char uri[LINE_BYTES];
+        if (entry->d_name[0] == '.')
+            continue;
+        snprintf(uri, sizeof uri, "chunks/%s", entry->d_name);
+        assert_object(slice_of(uri), (struct slice){entry->d_name, DIGEST_HEX - 1});
+    }
+    closedir(dir);
+}
+
+/* --- tests ---------------------------------------------------------------------------
+ */
+
+static void
+splits_what_came_inline_and_by_claim(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    struct seen seen;
+    struct split_record in_event;
+    struct split_record on_disk;
+    char *path = temp_path(&home, "a.pt.trace.json.gz");
+    make_trace(&trace, STEPS, LAUNCHES);
+    pack_file(path, buf_slice(&trace));
+
+    send_inline("inline", buf_slice(&trace));
+    send_file("claim", path, read_bytes(&arena, path));
+    start_worker(&worker, NULL);
+    read_split("inline", 2, &seen, &in_event);
+    int32_t in_event_result = in_event.result;
+    arena_done(&seen.arena);
+    read_split("claim", 2, &seen, &on_disk);
+    end_worker(&worker, SIGTERM, 0);
+
+    assert_int_equal(on_disk.result, SPLIT_RESULT_SPLIT);
+    assert_objects(&on_disk);
+    const struct split_chunk *chunks = on_disk.chunks.items;
+    assert_non_null(memmem(chunks[0].file.data, chunks[0].file.len, "_a.json.gz", 10));
+    assert_int_equal(on_disk.steps.n, STEPS);
+    assert_int_equal(in_event_result, SPLIT_RESULT_SPLIT);
+    arena_done(&seen.arena);
+    free(path);
+}
+
+static void
+keeps_inline_bytes_where_the_record_says(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    struct seen seen;
+    struct split_record record;
+    make_trace(&trace, STEPS, LAUNCHES);
+
+    send_inline("kept", buf_slice(&trace));
+    start_worker(&worker, NULL);
+    read_split("kept", 1, &seen, &record);
+    end_worker(&worker, SIGTERM, 0);
+
+    char path[LINE_BYTES];
+    snprintf(path, sizeof path, "%.*s", SLICE_ARG(record.trace.uri));
+    assert_memory_equal(path, "file://", 7);
+    struct slice kept = read_bytes(&arena, path + 7);
+    assert_true(slice_equal(kept, buf_slice(&trace)));
+    assert_int_equal(record.trace.size, trace.len);
+    arena_done(&seen.arena);
+}
+
+/* The same event for another group: equal but for the provenance, nothing is rewritten.
+ */
+static void
+gives_the_same_twice(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf trace;
+    static const char *const again[] = {"--group", "again", NULL};
+    struct process worker;
+    struct seen seen;
+    struct split_record first;
+    struct split_record second;
+    make_trace(&trace, STEPS, LAUNCHES);
+
+    send_inline("twice", buf_slice(&trace));
+    start_worker(&worker, NULL);
+    read_topic(TOPIC_SPLITS, 1, &seen);
+    arena_done(&seen.arena);
+    end_worker(&worker, SIGTERM, 0);
+    start_worker(&worker, again);
+    read_topic(TOPIC_SPLITS, 2, &seen);
+    end_worker(&worker, SIGTERM, 0);
+
+    assert_int_equal(seen.n, 2);
+    decode_split(&seen, 0, &first);
+    decode_split(&seen, 1, &second);
+    first.has_provenance = second.has_provenance = false;
+    CLEANUP(buf_done) struct buf one = BUF_INIT;
+    CLEANUP(buf_done) struct buf other = BUF_INIT;
+    assert_int_equal(serde_encode(splits, &first, &one, NULL), ERR_OK);
+    assert_int_equal(serde_encode(splits, &second, &other, NULL), ERR_OK);
+    assert_true(slice_equal(buf_slice(&one), buf_slice(&other)));
+    arena_done(&seen.arena);
+}
+
+static void
+assert_refused(const char *key, size_t least, const char *code)
+{
+    struct seen seen;
+    struct split_record record;
+    read_split(key, least, &seen, &record);
+    assert_int_equal(record.result, SPLIT_RESULT_REFUSED);
+    assert_true(record.has_refusal);
+    if (!slice_is(record.refusal.code, code))
+        fail_msg("%s: %.*s, not %s", key, SLICE_ARG(record.refusal.code), code);
+    assert_true(record.manifest.aborted);
+    assert_int_equal(record.chunks.n, 0);
+    arena_done(&seen.arena);
+}
+
+static void
+refuses_what_can_not_be_split_or_fetched(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    char *path = temp_path(&home, "b.json");
+    char *locked = temp_path(&home, "locked.json");
+    make_trace(&trace, STEPS, LAUNCHES);
+    write_bytes(path, buf_slice(&trace));
+    struct slice other = {trace.data, trace.len - 1};
+    char *turned = strdup(trace.data);
+    assert_non_null(turned);
+    turned[trace.len - 1] = ' ';
+
+    send_inline("text", SLICE("no trace"));
+    send_inline("empty", SLICE(""));
+    send_file("absent", "/nowhere/at/all", SLICE("x"));
+    send_file("shorter", path, other);
+    send_file("another", path, (struct slice){turned, trace.len});
+    send_file("gone", locked, SLICE("x"));
+    start_worker(&worker, NULL);
+
+    assert_refused("text", 5, "not_a_trace");
+    assert_refused("empty", 5, "trace_empty");
+    assert_refused("shorter", 5, "claim_mismatch");
+    assert_refused("another", 5, "claim_mismatch");
+    assert_refused("gone", 5, "claim_not_found");
+    struct seen dead;
+    read_topic(TOPIC_DEAD, 1, &dead);
+    end_worker(&worker, SIGTERM, 0);
+    assert_int_equal(dead.n, 1);
+    assert_true(slice_is(dead.keys[0], "absent"));
+    assert_true(slice_is(dead.codes[0], "trace_event_malformed"));
+    arena_done(&dead.arena);
+    free(turned);
+    free(path);
+    free(locked);
+}
+
+static void
+dead_letters_an_event_that_is_unusable(void **state)
+{
+    (void)state;
+    struct process worker;
+    struct seen dead;
+    struct trace_event nothing = event_of("nothing");
+    struct trace_event third = event_of("third");
+    third.request.attempt = 3;
+    third.payload = (struct payload){.kind = PAYLOAD_INLINE, .bytes = SLICE("{}")};
+
+    send_event(&nothing);
+    send_event(&third);
+    start_worker(&worker, NULL);
+    read_topic(TOPIC_DEAD, 2, &dead);
+    end_worker(&worker, SIGTERM, 0);
+
+    for (size_t i = 0; i < dead.n; i++)
+        assert_true(slice_is(dead.codes[i], slice_is(dead.keys[i], "third")
+                                                ? "gate_request_malformed"
+                                                : "trace_event_malformed"));
+    arena_done(&dead.arena);
+}
+
+static void
+refuses_once_the_store_stays_away(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    struct seen seen;
+    struct warning warning;
+    struct err err = {0};
+    make_trace(&trace, STEPS, LAUNCHES);
+    assert_int_equal(rmdir(store), 0);
+
+    send_inline("homeless", buf_slice(&trace));
+    start_worker(&worker, NULL);
+    assert_refused("homeless", 1, "output_failed");
+    read_topic(TOPIC_WARNINGS, 1, &seen);
+    end_worker(&worker, SIGTERM, 0);
+
+    assert_int_equal(seen.n, 1);
+    assert_int_equal(serde_decode(warnings, seen.values[0], &seen.arena, &warning, &err),
+                     ERR_OK);
+    assert_true(slice_is(warning.code, "store_unavailable"));
+    assert_true(slice_is(warning.subject, "homeless"));
+    arena_done(&seen.arena);
+}
+
+/* Killed with drafts in the store, again and again, if it can be caught so. */
+static void
+leaves_nothing_half_written_when_it_is_killed(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    struct seen seen;
+    struct split_record record;
+    size_t objects;
+    size_t drafts = 0;
+    int caught = 0;
+    char *path = temp_path(&home, "big.json");
+    make_trace(&trace, 400, 300);
+    write_bytes(path, buf_slice(&trace));
+
+    send_file("killed", path, buf_slice(&trace));
+    for (int i = 0; i < 2 && caught == i; i++) {
+        start_worker(&worker, NULL);
+        long long until_ms = process_now_ms() + TIMEOUT_MS;
+        do {
+            usleep(POLL_US);
+            count_objects("chunks", &objects, &drafts);
+        } while (drafts <= (size_t)caught && objects == 0 && process_now_ms() < until_ms);
+        end_worker(&worker, SIGKILL, 128 + SIGKILL);
+        caught += drafts > (size_t)caught;
+        assert_store_is_whole();
+    }
+    assert_true(caught > 0);
+    start_worker(&worker, NULL);
+    read_split("killed", 1, &seen, &record);
+    end_worker(&worker, SIGTERM, 0);
+
+    assert_int_equal(record.result, SPLIT_RESULT_SPLIT);
+    assert_objects(&record);
+    arena_done(&seen.arena);
+    free(path);
+}
+
+int
+main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(splits_what_came_inline_and_by_claim, open_all,
+                                        close_all),
+        cmocka_unit_test_setup_teardown(keeps_inline_bytes_where_the_record_says,
+                                        open_all, close_all),
+        cmocka_unit_test_setup_teardown(gives_the_same_twice, open_all, close_all),
+        cmocka_unit_test_setup_teardown(refuses_what_can_not_be_split_or_fetched,
+                                        open_all, close_all),
+        cmocka_unit_test_setup_teardown(dead_letters_an_event_that_is_unusable, open_all,
+                                        close_all),
+        cmocka_unit_test_setup_teardown(refuses_once_the_store_stays_away, open_all,
+                                        close_all),
+        cmocka_unit_test_setup_teardown(leaves_nothing_half_written_when_it_is_killed,
+                                        open_all, close_all),
+    };
+    struct err err = {0};
+    events = serde_new(&trace_event_type, NULL, &err);
+    splits = serde_new(&split_record_type, NULL, &err);
+    warnings = serde_new(&warning_type, NULL, &err);
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    int failed = events && splits && warnings
+                     ? cmocka_run_group_tests_name("split_worker", tests, NULL, NULL)
+                     : 1;
+    serde_free(events);
+    serde_free(splits);
+    serde_free(warnings);
+    return failed;
+}

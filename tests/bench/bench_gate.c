@@ -2,7 +2,8 @@
 /*
  * gate_verdicts: verdicts a second on one core in the pure function, over a mix of
  * splits. table_5000: milliseconds for the candidate table of 5,000 kernel names of 300
- * bytes on average, 4 launch groups each, without a limit of rows.
+ * bytes on average, 4 launch groups each, without a limit of rows. Both in time of the
+ * processor: other load on the machine is no part of it.
  */
 #include "decide.h"
 #include "table.h"
@@ -21,10 +22,10 @@ static const double wanted_verdicts = 150000; /* a second */
 static const double wanted_table_ms = 20;
 
 static double
-seconds_now(void)
+cpu_seconds(void)
 {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
@@ -143,7 +144,7 @@ run_verdicts(const struct splits *splits, const struct gate_config *config)
 {
     CLEANUP(arena_done) struct arena arena = ARENA_INIT;
     struct err err = {0};
-    double begin = seconds_now();
+    double begin = cpu_seconds();
     double elapsed = 0;
     size_t done = 0;
     size_t accepted = 0;
@@ -157,7 +158,7 @@ run_verdicts(const struct splits *splits, const struct gate_config *config)
             accepted += answer.accepted;
         }
         done += SPLITS;
-        elapsed = seconds_now() - begin;
+        elapsed = cpu_seconds() - begin;
     }
     return accepted ? (double)done / elapsed : 0;
 }
@@ -178,8 +179,8 @@ measure_verdicts(void)
             return 1;
     }
     double our = median(ours);
-    printf("{\"name\": \"gate_verdicts\", \"what\": \"verdicts in the pure function, one "
-           "core\", \"unit\": \"verdicts/s\", \"ours\": %.0f, \"peer\": %.0f, "
+    printf("{\"name\": \"gate_verdicts\", \"what\": \"verdicts in the pure function, per "
+           "second of CPU\", \"unit\": \"verdicts/s\", \"ours\": %.0f, \"peer\": %.0f, "
            "\"peer_name\": \"requirement\", \"ratio\": %.2f, \"goal\": 1, \"holds\": %s, "
            "\"runs\": %d}\n",
            our, wanted_verdicts, our / wanted_verdicts,
@@ -254,27 +255,29 @@ make_kernels(struct kernels *kernels)
     return bytes / KERNELS;
 }
 
-/* Milliseconds of one table, its matcher made anew; below 0 when it failed. */
+/* Milliseconds of one table, its matcher made anew; the memory is that of the run before,
+ * as a worker's is. Below 0 when it failed. */
 static double
-run_table(const struct split_chunk *chunk)
+run_table(const struct split_chunk *chunk, struct arena *arena)
 {
     static struct categories categories;
-    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
     struct err err = {0};
     struct table_limits limits = {0, 5};
     struct kernel_table table;
-    double begin = seconds_now();
+    double begin = cpu_seconds();
+    arena_reset(arena);
     categories_init(&categories);
-    if (table_build(chunk, &categories, &limits, &arena, &table, &err) ||
+    if (table_build(chunk, &categories, &limits, arena, &table, &err) ||
         table.hot_kernels.n != KERNELS)
         return -1;
-    return 1000 * (seconds_now() - begin);
+    return 1000 * (cpu_seconds() - begin);
 }
 
 static int
 measure_table(void)
 {
     static struct kernels kernels;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
     double ours[RUNS];
     size_t mean = make_kernels(&kernels);
     struct split_chunk chunk = {
@@ -284,7 +287,7 @@ measure_table(void)
         .kernels = {kernels.rows, KERNELS},
     };
     for (int i = 0; i < RUNS; i++) {
-        ours[i] = run_table(&chunk);
+        ours[i] = run_table(&chunk, &arena);
         fprintf(stderr, "table_5000: %.2f ms, names of %zu bytes\n", ours[i], mean);
         if (ours[i] < 0)
             return 1;

@@ -15,7 +15,8 @@ static enum err_kind
 write_file(void *state, const struct trace_file *file, struct err *err)
 {
     struct telling *telling = state;
-    buf_addf(&telling->lines, "%-32s %s\n", file->path, file->story);
+    if (file->story)
+        buf_addf(&telling->lines, "%-32s %s\n", file->path, file->story);
     return demo_folder_write(telling->folder, file->path, file->content, -1, err);
 }
 
@@ -44,7 +45,8 @@ const struct verb verb_demo_traces = {
     .summary = "Writes profiler traces to try splitter and gate with.",
     .details =
         "Serving runs of vLLM and SGLang, a diffusion loop, and captures that went "
-        "wrong,\nin one folder for each framework. What each shows is printed.",
+        "wrong,\nin one folder for each framework, with its request.json. What each "
+        "shows is printed.\nFeed them with\n  heddle feed DIR",
     .no_settings = true,
     .run = run,
 };

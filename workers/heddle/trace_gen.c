@@ -50,7 +50,17 @@ static const struct operation {
 
 enum { LAYER_OPERATIONS = sizeof layer / sizeof layer[0] };
 
-enum framework { VLLM, SGLANG, DIFFUSION };
+enum framework { VLLM, SGLANG, DIFFUSION, FRAMEWORKS };
+
+/* What is asked of every trace of a folder. */
+static const struct {
+    const char *path;
+    const char *text;
+} requests[FRAMEWORKS] = {
+    [VLLM] = {"vllm/request.json", "{\"framework\": \"vllm\"}\n"},
+    [SGLANG] = {"sglang/request.json", "{\"framework\": \"sglang\"}\n"},
+    [DIFFUSION] = {"xdit/request.json", "{\"framework\": \"xdit\"}\n"},
+};
 
 struct scenario {
     const char *path;
@@ -198,6 +208,7 @@ name_step(const struct scenario *scenario, bool prompt, char label[LABEL_BYTES])
                      n * 1024, n * 1024);
         break;
     case DIFFUSION:
+    case FRAMEWORKS:
     default:
         snprintf(label, LABEL_BYTES, "execute_diffusion_1_1024x1024");
     }
@@ -256,6 +267,11 @@ enum err_kind
 trace_generate(trace_file_fn *write, void *state, size_t *ret_n, struct err *err)
 {
     *ret_n = 0;
+    for (int i = 0; i < FRAMEWORKS; i++) {
+        struct trace_file file = {requests[i].path, NULL, slice_of(requests[i].text)};
+        if (write(state, &file, err))
+            return err->kind;
+    }
     for (size_t i = 0; i < sizeof scenarios / sizeof scenarios[0]; i++) {
         if (write_trace(&scenarios[i], write, state, err))
             return err->kind;

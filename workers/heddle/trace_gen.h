@@ -13,7 +13,8 @@
 
 struct trace_file {
     const char *path;  /* below the root: FRAMEWORK/NAME.pt.trace.json; static */
-    const char *story; /* what it shows, one line; static */
+    const char *story; /* what it shows, one line; static. NULL: it is no trace but the
+                        * folder's request.json */
     struct slice content;
 };
 
@@ -21,7 +22,7 @@ struct trace_file {
 typedef enum err_kind
 trace_file_fn(void *state, const struct trace_file *file, struct err *err);
 
-/* Gives every trace to `write`, always the same bytes. `*ret_n`: how many. ERR_FATAL
- * "out_of_memory", or what `write` returns. */
+/* Gives every file to `write`, always the same bytes. `*ret_n`: traces among them.
+ * ERR_FATAL "out_of_memory", or what `write` returns. */
 enum err_kind
 trace_generate(trace_file_fn *write, void *state, size_t *ret_n, struct err *err);

@@ -45,6 +45,25 @@ gives_back_what_was_written_at_an_offset(void **state)
 }
 
 static void
+opens_the_room_of_an_index_when_it_is_needed(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir = {0};
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(scratch_close) struct scratch scratch = {.dir = dir.path, .fd = -1};
+    struct split_spill spill = scratch_spill(&scratch);
+    struct scratch nowhere = {.dir = "/no/such/folder", .fd = -1};
+    struct split_spill none = scratch_spill(&nowhere);
+    struct err err = {0};
+    char room[3] = "";
+
+    assert_int_equal(spill.write(spill.state, 0, "ab", 2, &err), ERR_OK);
+    assert_int_equal(spill.read(spill.state, 0, room, 2, &err), ERR_OK);
+    assert_string_equal(room, "ab");
+    assert_int_equal(none.write(none.state, 0, "ab", 2, &err), ERR_RETRY);
+}
+
+static void
 says_where_a_file_can_not_be_made(void **state)
 {
     (void)state;
@@ -130,6 +149,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gives_back_what_was_written_at_an_offset),
+        cmocka_unit_test(opens_the_room_of_an_index_when_it_is_needed),
         cmocka_unit_test(says_where_a_file_can_not_be_made),
         cmocka_unit_test(takes_a_full_disk_for_passing_trouble),
         cmocka_unit_test(does_not_read_behind_the_end),

@@ -125,7 +125,7 @@ struct work {
     struct split_params params;
     struct buf base;
     struct trace_file file;
-    struct scratch scratch; /* of the index, where it has a ceiling */
+    struct scratch scratch; /* of the index beyond its memory */
     struct split_spill spill;
     struct split_progress progress;
     struct local_output *output;
@@ -231,8 +231,7 @@ derive(struct work *work, struct err *err)
     struct split_sink sink = {0};
     if (!thread)
         return err_no_memory(err, "a trace");
-    if (limits.index_memory && scratch_open(&work->scratch, settings.split.tmp_dir, err))
-        return err->kind;
+    work->scratch.dir = settings.split.tmp_dir;
     work->spill = scratch_spill(&work->scratch);
     if (work->output)
         sink = local_output_sink(work->output, &work->answer);

@@ -20,9 +20,17 @@ struct launch {
     uint32_t link; /* number of its id; CALLTREE_NONE: no kernels */
 };
 
+/* A node that may still get children; it is written when it is closed. */
+struct open_node {
+    uint32_t node;
+    bool is_op;
+    int64_t end_ns;
+    struct calltree_node value;
+};
+
 struct calltree_thread {
     uint32_t thread; /* of the index */
-    uint32_t *stack; /* open nodes */
+    struct open_node *stack;
     size_t depth;
     size_t cap_stack;
     size_t ops_open;
@@ -63,7 +71,7 @@ calltree_done(struct calltree *tree)
         free(tree->threads[i].launches);
     }
     free(tree->threads);
-    free(tree->nodes);
+    column_done(&tree->nodes);
     arena_done(&tree->arena);
     *tree = (struct calltree){0};
 }
@@ -124,42 +132,44 @@ thread_of(struct builder *builder, uint32_t thread, struct err *err)
 static void
 pop(struct calltree *tree, struct calltree_thread *thread)
 {
-    uint32_t node = thread->stack[--thread->depth];
-    tree->nodes[node].last_link = (uint32_t)thread->n_launches;
-    struct event event = calltree_event(tree, node);
-    thread->ops_open -= event_category(event) == CATEGORY_CPU_OP;
+    struct open_node *open = &thread->stack[--thread->depth];
+    open->value.last_link = (uint32_t)thread->n_launches;
+    thread->ops_open -= open->is_op;
+    column_write(&tree->nodes, open->node, &open->value);
 }
 
 static int64_t
-top_end_ns(const struct calltree *tree, const struct calltree_thread *thread)
+top_end_ns(const struct calltree_thread *thread)
 {
-    return event_end_ns(calltree_event(tree, thread->stack[thread->depth - 1]));
+    return thread->stack[thread->depth - 1].end_ns;
 }
 
 /* Closes what ended; false: the event crosses the end of its frame and is no node. */
 static bool
 fits(struct calltree *tree, struct calltree_thread *thread, struct event event)
 {
-    while (thread->depth && top_end_ns(tree, thread) <= event.ts_ns)
+    while (thread->depth && top_end_ns(thread) <= event.ts_ns)
         pop(tree, thread);
-    if (!thread->depth || event_end_ns(event) <= top_end_ns(tree, thread))
+    if (!thread->depth || event_end_ns(event) <= top_end_ns(thread))
         return true;
-    if (top_end_ns(tree, thread) - event.ts_ns >= SLACK_NS || thread->depth < 2)
+    if (top_end_ns(thread) - event.ts_ns >= SLACK_NS || thread->depth < 2)
         return false;
     pop(tree, thread);
     return true;
 }
 
+/* `child` is the last of the children of `parent`, whose siblings are closed. */
 static void
-adopt(struct calltree *tree, uint32_t parent, uint32_t child)
+adopt(struct calltree *tree, struct calltree_node *parent, uint32_t child)
 {
-    struct calltree_node *node = &tree->nodes[parent];
-    tree->nodes[child].parent = parent;
-    if (node->last_child == CALLTREE_NONE)
-        node->first_child = child;
-    else
-        tree->nodes[node->last_child].next_sibling = child;
-    node->last_child = child;
+    if (parent->last_child == CALLTREE_NONE) {
+        parent->first_child = child;
+    } else {
+        struct calltree_node sibling = calltree_node(tree, parent->last_child);
+        sibling.next_sibling = child;
+        column_write(&tree->nodes, parent->last_child, &sibling);
+    }
+    parent->last_child = child;
 }
 
 /* What the node is beside a node: an op root, a launch, a frame. */
@@ -192,33 +202,52 @@ note_category(struct builder *builder,
 }
 
 static enum err_kind
-add_node(struct builder *builder, struct event event, uint64_t position, struct err *err)
+open_node(struct builder *builder,
+          struct calltree_thread *thread,
+          struct event event,
+          uint64_t position,
+          struct err *err)
 {
     struct calltree *tree = builder->tree;
+    uint32_t node = (uint32_t)tree->nodes.n;
+    struct open_node open = {
+        .node = node,
+        .is_op = event_category(event) == CATEGORY_CPU_OP,
+        .end_ns = event_end_ns(event),
+        .value = {.position = position,
+                  .parent = CALLTREE_NONE,
+                  .first_child = CALLTREE_NONE,
+                  .last_child = CALLTREE_NONE,
+                  .next_sibling = CALLTREE_NONE,
+                  .thread = (uint32_t)(thread - tree->threads),
+                  .first_link = (uint32_t)thread->n_launches,
+                  .gpu_from = CALLTREE_NONE},
+    };
+    if (thread->depth) {
+        struct open_node *parent = &thread->stack[thread->depth - 1];
+        open.value.parent = parent->node;
+        adopt(tree, &parent->value, node);
+    }
+    if (tree->nodes.n == CALLTREE_NONE - 1)
+        return no_memory(err);
+    if (column_add(&tree->nodes, &open.value, err))
+        return err->kind;
+    thread->stack[thread->depth++] = open;
+    return note_category(builder, thread, node, event, err);
+}
+
+static enum err_kind
+add_node(struct builder *builder, struct event event, uint64_t position, struct err *err)
+{
     struct calltree_thread *thread = thread_of(builder, event_thread(event), err);
     if (!thread)
         return err->kind;
-    if (!fits(tree, thread, event))
+    if (!fits(builder->tree, thread, event))
         return ERR_OK;
-    if (!make_room(&tree->nodes, tree->n_nodes, &tree->cap_nodes, sizeof *tree->nodes) ||
-        !make_room(&thread->stack, thread->depth, &thread->cap_stack,
+    if (!make_room(&thread->stack, thread->depth, &thread->cap_stack,
                    sizeof *thread->stack))
         return no_memory(err);
-    uint32_t node = (uint32_t)tree->n_nodes++;
-    tree->nodes[node] = (struct calltree_node){
-        .position = position,
-        .parent = CALLTREE_NONE,
-        .first_child = CALLTREE_NONE,
-        .last_child = CALLTREE_NONE,
-        .next_sibling = CALLTREE_NONE,
-        .thread = (uint32_t)(thread - tree->threads),
-        .first_link = (uint32_t)thread->n_launches,
-        .gpu_from = CALLTREE_NONE,
-    };
-    if (thread->depth)
-        adopt(tree, thread->stack[thread->depth - 1], node);
-    thread->stack[thread->depth++] = node;
-    return note_category(builder, thread, node, event, err);
+    return open_node(builder, thread, event, position, err);
 }
 
 /* Longer first, then source order; times are equal. */
@@ -371,16 +400,33 @@ link_all(struct builder *builder, struct err *err)
             return no_memory(err);
         keep_linked(tree, thread, &links, by_external, places[i]);
     }
-    for (uint32_t i = 0; i < tree->n_nodes; i++) {
-        struct calltree_node *node = &tree->nodes[i];
-        node->first_link = places[node->thread][node->first_link];
-        node->last_link = places[node->thread][node->last_link];
-        node->gpu_from = node->first_link < node->last_link ? i : CALLTREE_NONE;
+    for (uint32_t i = 0; i < tree->nodes.n; i++) {
+        struct calltree_node node = calltree_node(tree, i);
+        if (events_check(tree->events, err))
+            return err->kind;
+        node.first_link = places[node.thread][node.first_link];
+        node.last_link = places[node.thread][node.last_link];
+        node.gpu_from = node.first_link < node.last_link ? i : CALLTREE_NONE;
+        column_write(&tree->nodes, i, &node);
     }
     return ERR_OK;
 }
 
 /* --- entries ----------------------------------------------------------------------- */
+
+static void
+mark_top(struct calltree *tree, uint32_t node)
+{
+    struct calltree_node value = calltree_node(tree, node);
+    while (value.parent != CALLTREE_NONE && !events_check(tree->events, NULL)) {
+        node = value.parent;
+        value = calltree_node(tree, node);
+    }
+    if (value.is_top == tree->stamp)
+        return;
+    value.is_top = tree->stamp;
+    column_write(&tree->nodes, node, &value);
+}
 
 /* The top-most ancestors of `nodes`, each once, in node order. */
 static enum err_kind
@@ -390,23 +436,17 @@ find_tops(struct calltree *tree,
           struct calltree_nodes *ret_tops,
           struct err *err)
 {
-    CLEANUP(arena_done) struct arena arena;
-    arena_init(&arena, SIZE_MAX);
-    bool *is_top = arena_calloc(&arena, tree->n_nodes, sizeof *is_top);
-    *ret_tops =
-        (struct calltree_nodes){arena_calloc(&tree->arena, n, sizeof(uint32_t)), 0};
-    if (!is_top || !ret_tops->items)
+    struct calltree_nodes tops = {arena_calloc(&tree->arena, n, sizeof(uint32_t)), 0};
+    if (!tops.items)
         return no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        uint32_t node = nodes[i];
-        while (tree->nodes[node].parent != CALLTREE_NONE)
-            node = tree->nodes[node].parent;
-        is_top[node] = true;
-    }
-    for (uint32_t i = 0; i < tree->n_nodes; i++)
-        if (is_top[i])
-            ret_tops->items[ret_tops->n++] = i;
-    return ERR_OK;
+    tree->stamp++;
+    for (size_t i = 0; i < n; i++)
+        mark_top(tree, nodes[i]);
+    for (uint32_t i = 0; i < tree->nodes.n && tops.n < n; i++)
+        if (calltree_node(tree, i).is_top == tree->stamp)
+            tops.items[tops.n++] = i;
+    *ret_tops = tops;
+    return events_check(tree->events, err);
 }
 
 /* The thread with most frames; of equal ones that whose first frame comes first. */
@@ -431,90 +471,116 @@ find_host(const struct calltree *tree)
     return host;
 }
 
-/* A frame of the host thread. */
+/* A frame of the host thread that may still be around what comes. */
 struct frame {
     uint32_t node;
-    uint32_t longer; /* the nearest frame before that ends later; NONE: none */
-    int64_t ts_ns;
     int64_t end_ns;
 };
 
-static size_t
-list_frames(const struct calltree *tree, uint32_t host, struct frame *frames)
+/* The frames of the host in their order; of those at hand each ends before the last. */
+struct frames {
+    const struct calltree *tree;
+    uint32_t host;
+    uint32_t next; /* node */
+    struct frame *items;
+    size_t n;
+    size_t cap;
+};
+
+static void
+frames_done(struct frames *frames)
 {
-    size_t n = 0;
-    for (uint32_t i = 0; i < tree->n_nodes; i++) {
-        if (tree->nodes[i].thread != host)
-            continue;
-        struct event event = calltree_event(tree, i);
-        if (event_category(event) != CATEGORY_PYTHON_FUNCTION)
-            continue;
-        int64_t end_ns = event_end_ns(event);
-        uint32_t longer = n ? (uint32_t)(n - 1) : CALLTREE_NONE;
-        while (longer != CALLTREE_NONE && frames[longer].end_ns <= end_ns)
-            longer = frames[longer].longer;
-        frames[n++] = (struct frame){i, longer, event.ts_ns, end_ns};
-    }
-    return n;
+    free(frames->items);
 }
 
-/* The latest-starting frame around [ts, end]; NONE: none. */
-static uint32_t
-find_frame(const struct frame *frames, size_t n, int64_t ts_ns, int64_t end_ns)
+static enum err_kind
+push_frame(struct frames *frames, struct frame frame, struct err *err)
 {
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (frames[middle].ts_ns <= ts_ns)
-            low = middle + 1;
-        else
-            high = middle;
+    while (frames->n && frames->items[frames->n - 1].end_ns <= frame.end_ns)
+        frames->n--;
+    if (!make_room(&frames->items, frames->n, &frames->cap, sizeof *frames->items))
+        return no_memory(err);
+    frames->items[frames->n++] = frame;
+    return ERR_OK;
+}
+
+/* All frames that start at or before `ts_ns`; times come in order. */
+static enum err_kind
+pass_frames(struct frames *frames, int64_t ts_ns, struct err *err)
+{
+    const struct calltree *tree = frames->tree;
+    for (; frames->next < tree->nodes.n; frames->next++) {
+        struct calltree_node node = calltree_node(tree, frames->next);
+        struct event event = events_cpu(tree->events, node.position);
+        if (event.ts_ns > ts_ns)
+            break;
+        if (node.thread != frames->host ||
+            event_category(event) != CATEGORY_PYTHON_FUNCTION)
+            continue;
+        struct frame frame = {frames->next, event_end_ns(event)};
+        if (push_frame(frames, frame, err))
+            return err->kind;
     }
-    uint32_t at = low ? (uint32_t)(low - 1) : CALLTREE_NONE;
-    while (at != CALLTREE_NONE && frames[at].end_ns < end_ns)
-        at = frames[at].longer;
-    return at == CALLTREE_NONE ? CALLTREE_NONE : frames[at].node;
+    return ERR_OK;
+}
+
+/* The latest-starting frame that lasts to `end_ns`; NONE: none. */
+static uint32_t
+find_frame(const struct frames *frames, int64_t end_ns)
+{
+    size_t n = frames->n;
+    while (n && frames->items[n - 1].end_ns < end_ns)
+        n--;
+    return n ? frames->items[n - 1].node : CALLTREE_NONE;
 }
 
 /* The kernels go up as long as nobody there has any. */
 static void
 hand_up(struct calltree *tree, uint32_t entry, uint32_t frame)
 {
-    if (!calltree_has_gpu(tree, entry))
-        return;
-    uint32_t from = tree->nodes[entry].gpu_from;
-    while (frame != CALLTREE_NONE && !calltree_has_gpu(tree, frame)) {
-        tree->nodes[frame].gpu_from = from;
-        frame = tree->nodes[frame].parent;
+    uint32_t from = calltree_node(tree, entry).gpu_from;
+    while (from != CALLTREE_NONE && frame != CALLTREE_NONE) {
+        struct calltree_node value = calltree_node(tree, frame);
+        if (value.gpu_from != CALLTREE_NONE)
+            return;
+        value.gpu_from = from;
+        column_write(&tree->nodes, frame, &value);
+        frame = value.parent;
     }
+}
+
+static void
+move_entry(struct calltree *tree, uint32_t entry, uint32_t frame)
+{
+    struct calltree_node parent = calltree_node(tree, frame);
+    adopt(tree, &parent, entry);
+    column_write(&tree->nodes, frame, &parent);
+    struct calltree_node child = calltree_node(tree, entry);
+    child.parent = frame;
+    column_write(&tree->nodes, entry, &child);
+    hand_up(tree, entry, frame);
 }
 
 /* Puts entries of worker threads under the frames of the host that waited for them. */
 static enum err_kind
 move_workers(struct calltree *tree, struct err *err)
 {
-    CLEANUP(arena_done) struct arena arena;
-    arena_init(&arena, SIZE_MAX);
     const struct calltree_thread *host = find_host(tree);
     if (!host)
         return ERR_OK;
-    uint32_t place = (uint32_t)(host - tree->threads);
-    struct frame *frames = arena_calloc(&arena, host->n_frames, sizeof *frames);
-    if (!frames)
-        return no_memory(err);
-    size_t n = list_frames(tree, place, frames);
+    CLEANUP(frames_done)
+    struct frames frames = {.tree = tree, .host = (uint32_t)(host - tree->threads)};
     struct calltree_nodes entries = tree->entries;
     for (size_t i = 0; i < entries.n; i++) {
         uint32_t entry = entries.items[i];
-        if (tree->nodes[entry].thread == place)
+        if (calltree_node(tree, entry).thread == frames.host)
             continue;
         struct event event = calltree_event(tree, entry);
-        uint32_t frame = find_frame(frames, n, event.ts_ns, event_end_ns(event));
-        if (frame == CALLTREE_NONE)
-            continue;
-        adopt(tree, frame, entry);
-        hand_up(tree, entry, frame);
+        if (pass_frames(&frames, event.ts_ns, err))
+            return err->kind;
+        uint32_t frame = find_frame(&frames, event_end_ns(event));
+        if (frame != CALLTREE_NONE)
+            move_entry(tree, entry, frame);
     }
     return find_tops(tree, entries.items, entries.n, &tree->entries, err);
 }
@@ -534,6 +600,8 @@ calltree_make(struct calltree *tree,
         .first_launch = CALLTREE_NONE,
     };
     *tree = (struct calltree){.events = events};
+    column_init(&tree->nodes, events_side_pool(events), sizeof(struct calltree_node),
+                ORDER_NONE);
     arena_init(&tree->arena, SIZE_MAX);
     if (add_all(&builder, err) || link_all(&builder, err) ||
         find_tops(tree, builder.op_roots, builder.n_op_roots, &tree->entries, err) ||
@@ -548,12 +616,12 @@ calltree_time(struct calltree *tree, const uint32_t *nodes, size_t n)
     int64_t busy_ns = 0;
     tree->stamp++;
     for (size_t i = 0; i < n; i++) {
-        uint32_t from = tree->nodes[nodes[i]].gpu_from;
+        uint32_t from = calltree_node(tree, nodes[i]).gpu_from;
         if (from == CALLTREE_NONE)
             continue;
-        const struct calltree_node *node = &tree->nodes[from];
-        const struct calltree_thread *thread = &tree->threads[node->thread];
-        for (uint32_t k = node->first_link; k < node->last_link; k++) {
+        struct calltree_node node = calltree_node(tree, from);
+        const struct calltree_thread *thread = &tree->threads[node.thread];
+        for (uint32_t k = node.first_link; k < node.last_link; k++) {
             uint32_t link = thread->launches[k].link;
             if (tree->link_stamps[link] == tree->stamp)
                 continue;
@@ -572,6 +640,14 @@ compare_nodes(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* NONE also when a page can't be had: what reads as zeros would lead in a circle. */
+static uint32_t
+next_sibling(const struct calltree *tree, uint32_t node)
+{
+    uint32_t next = calltree_node(tree, node).next_sibling;
+    return events_check(tree->events, NULL) ? CALLTREE_NONE : next;
+}
+
 enum err_kind
 calltree_children(const struct calltree *tree,
                   uint32_t node,
@@ -580,16 +656,17 @@ calltree_children(const struct calltree *tree,
                   struct err *err)
 {
     size_t n = 0;
-    uint32_t first = tree->nodes[node].first_child;
-    for (uint32_t i = first; i != CALLTREE_NONE; i = tree->nodes[i].next_sibling)
+    uint32_t first = calltree_node(tree, node).first_child;
+    for (uint32_t i = first; i != CALLTREE_NONE; i = next_sibling(tree, i))
         n++;
     *ret_children = (struct calltree_nodes){arena_calloc(arena, n, sizeof(uint32_t)), n};
     if (!ret_children->items)
         return no_memory(err);
     n = 0;
-    for (uint32_t i = first; i != CALLTREE_NONE; i = tree->nodes[i].next_sibling)
+    for (uint32_t i = first; i != CALLTREE_NONE && n < ret_children->n;
+         i = next_sibling(tree, i))
         ret_children->items[n++] = i;
     if (n > 1)
         qsort(ret_children->items, n, sizeof(uint32_t), compare_nodes);
-    return ERR_OK;
+    return events_check(tree->events, err);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "arena.h"
+#include "column.h"
 #include "err.h"
 #include "events.h"
 #include "symbol.h"
@@ -24,6 +25,7 @@ struct calltree_node {
     uint32_t first_link; /* launches in its own subtree: a run of the thread's links */
     uint32_t last_link;
     uint32_t gpu_from; /* node whose subtree's work it has; NONE: flagged no-gpu */
+    uint32_t is_top;   /* stamp of the search for entries that found it, see there */
 };
 
 struct calltree_nodes {
@@ -33,9 +35,7 @@ struct calltree_nodes {
 
 struct calltree {
     const struct events *events;
-    struct calltree_node *nodes;
-    size_t n_nodes;
-    size_t cap_nodes;
+    struct column nodes; /* struct calltree_node, with the index's ceiling on memory */
     struct calltree_thread *threads;
     size_t n_threads;
     int64_t *link_ns;      /* by link: time of the kernels of that id */
@@ -53,16 +53,24 @@ enum err_kind calltree_make(struct calltree *tree,
                             struct err *err);
 void calltree_done(struct calltree *tree);
 
+static inline struct calltree_node
+calltree_node(const struct calltree *tree, uint32_t node)
+{
+    struct calltree_node value;
+    column_read(&tree->nodes, node, &value);
+    return value;
+}
+
 static inline bool
 calltree_has_gpu(const struct calltree *tree, uint32_t node)
 {
-    return tree->nodes[node].gpu_from != CALLTREE_NONE;
+    return calltree_node(tree, node).gpu_from != CALLTREE_NONE;
 }
 
 static inline struct event
 calltree_event(const struct calltree *tree, uint32_t node)
 {
-    return events_cpu(tree->events, tree->nodes[node].position);
+    return events_cpu(tree->events, calltree_node(tree, node).position);
 }
 
 /* Time of the kernels below these nodes, each once. */

@@ -248,21 +248,44 @@ column_add_slowly(struct column *column, const void *record, struct err *err)
     return ERR_OK;
 }
 
-void
-column_read_paged(const struct column *column, uint64_t i, void *ret_record)
+/* The frame that record `i` is in; NULL: none can be had, which the pool remembers. */
+static struct frame *
+frame_with(const struct column *column, uint64_t i)
 {
     struct column_pool *pool = column->pool;
     struct column *owner = (struct column *)(uintptr_t)column;
     struct frame *frame = NULL;
     struct err err = {0};
-    memset(ret_record, 0, column->size);
     if (pool->failed.kind)
+        return NULL;
+    if (!frame_of(owner, i / column->per_page, &frame, &err))
+        return frame;
+    pool->failed = err;
+    return NULL;
+}
+
+void
+column_read_paged(const struct column *column, uint64_t i, void *ret_record)
+{
+    const struct frame *frame = frame_with(column, i);
+    size_t size = column->size;
+    if (frame)
+        memcpy(ret_record, frame->data + i % column->per_page * size, size);
+    else
+        memset(ret_record, 0, size);
+}
+
+void
+column_write(const struct column *column, uint64_t i, const void *record)
+{
+    size_t size = column->size;
+    struct frame *frame = column->chunks ? NULL : frame_with(column, i);
+    if (column->chunks)
+        memcpy(column_at(column, i), record, size);
+    if (!frame)
         return;
-    if (frame_of(owner, i / column->per_page, &frame, &err)) {
-        pool->failed = err;
-        return;
-    }
-    memcpy(ret_record, frame->data + i % column->per_page * column->size, column->size);
+    memcpy(frame->data + i % column->per_page * size, record, size);
+    frame->is_dirty = true;
 }
 
 void

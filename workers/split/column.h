@@ -34,6 +34,7 @@ enum column_order {
     ORDER_MARK,  /* int64 key, then uint64: (key, index) */
     ORDER_LINK,  /* uint32 group, uint32 position, uint64 index: (group, index) */
     ORDER_REF,   /* uint32 group, uint32 position: (group, position) */
+    ORDER_NONE,  /* as they were added: never sorted */
 };
 
 /* In memory, records lie in chunks of 2^12, so that none is copied while it grows. */
@@ -86,6 +87,10 @@ column_read(const struct column *column, uint64_t i, void *ret_record)
     else
         column_read_paged(column, i, ret_record);
 }
+
+/* Record `i` < n is `record` from now on; a page that can't be had: column_pool_check().
+ */
+void column_write(const struct column *column, uint64_t i, const void *record);
 
 /* Takes the last record off. */
 void column_drop_last(struct column *column);

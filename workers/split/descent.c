@@ -106,7 +106,7 @@ descent_find(struct pattern_search *search,
     const struct calltree *tree = search->tree;
     arena_init(&room, SIZE_MAX);
     arena_init(&scratch, SIZE_MAX);
-    size_t most = tree->n_nodes < MAX_NODES ? tree->n_nodes : MAX_NODES;
+    size_t most = tree->nodes.n < MAX_NODES ? (size_t)tree->nodes.n : MAX_NODES;
     struct queue queue = {
         .nodes = arena_calloc(&room, most + 1, sizeof(uint32_t)),
         .depths = arena_calloc(&room, most + 1, sizeof(uint32_t)),

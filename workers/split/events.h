@@ -236,5 +236,10 @@ enum { EVENT_ID_DIGITS = 12 };
 struct slice
 events_id_text(const struct events *events, event_id id, char scratch[EVENT_ID_DIGITS]);
 
+/*
+ * Pages for a list beside the index, borrowed: with a ceiling those of the index; else
+ * some of their own in the spill, if there is one, so that the list costs little memory.
+ */
+struct column_pool *events_side_pool(const struct events *events);
 /* ERR_OK, or what went wrong while pages were read: check it at the end of each stage. */
 enum err_kind events_check(const struct events *events, struct err *err);

@@ -50,7 +50,7 @@ struct events *
 events_new(const struct split_limits *limits, const struct split_spill *spill)
 {
     /* Half of the budget is for texts, a quarter for pages, the rest to sort them. */
-    enum { TEXT_SHARE = 2, PAGE_SHARE = 4 };
+    enum { TEXT_SHARE = 2, PAGE_SHARE = 4, SIDE_BYTES = 4 << 20 };
     struct events *events = calloc(1, sizeof *events);
     if (!events)
         return NULL;
@@ -59,7 +59,10 @@ events_new(const struct split_limits *limits, const struct split_spill *spill)
     if (budget && budget / TEXT_SHARE < events->max_texts)
         events->max_texts = budget / TEXT_SHARE;
     events->pool = column_pool_new(budget / PAGE_SHARE, spill);
-    if (events->pool && make_tables(events)) {
+    bool has_side = spill && !budget;
+    if (has_side)
+        events->side = column_pool_new(SIDE_BYTES, spill);
+    if (events->pool && (events->side || !has_side) && make_tables(events)) {
         make_columns(events);
         return events;
     }
@@ -97,6 +100,7 @@ events_free(struct events *events)
     drop_columns(events);
     free_tables(events);
     column_pool_free(events->pool);
+    column_pool_free(events->side);
     buf_done(&events->scratch);
     free(events);
 }
@@ -545,10 +549,17 @@ events_id_text(const struct events *events, event_id id, char scratch[EVENT_ID_D
     return (struct slice){scratch, (size_t)len};
 }
 
+struct column_pool *
+events_side_pool(const struct events *events)
+{
+    return events->side ? events->side : events->pool;
+}
+
 enum err_kind
 events_check(const struct events *events, struct err *err)
 {
-    return column_pool_check(events->pool, err);
+    enum err_kind kind = column_pool_check(events->pool, err);
+    return kind || !events->side ? kind : column_pool_check(events->side, err);
 }
 
 /* The list's own items, one after the other: the brackets may stand in strings. */

@@ -27,6 +27,7 @@ struct seen_thread {
 
 struct events {
     struct column_pool *pool;
+    struct column_pool *side; /* NULL: `pool` serves */
     uint64_t max_texts;
     const char *limit;
     struct buf scratch;

@@ -76,7 +76,10 @@ scratch_read(const struct scratch *scratch,
 static enum err_kind
 write_spill(void *state, uint64_t offset, const void *data, size_t len, struct err *err)
 {
-    return scratch_write(state, offset, data, len, err);
+    struct scratch *scratch = state;
+    if (scratch->fd < 0 && scratch_open(scratch, scratch->dir, err))
+        return ERR_RETRY;
+    return scratch_write(scratch, offset, data, len, err);
 }
 
 static enum err_kind

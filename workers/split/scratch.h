@@ -30,5 +30,8 @@ enum err_kind scratch_read(const struct scratch *scratch,
                            void *data,
                            size_t len,
                            struct err *err);
-/* The file as the room of an index. `scratch` is borrowed. */
+/*
+ * The file as the room of an index; opened, in scratch->dir, when it is first written to.
+ * `scratch` is borrowed.
+ */
 struct split_spill scratch_spill(struct scratch *scratch);

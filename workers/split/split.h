@@ -20,8 +20,8 @@
 /* What split_derive() works on. Everything is borrowed. */
 struct split_job {
     struct feed feed; /* the trace as text: feed_direct.h or feed_thread.h */
-    const struct split_spill *spill; /* needed with limits.index_memory; outlives the
-                                        answer */
+    /* Needed with limits.index_memory, and without it a saving; outlives the answer. */
+    const struct split_spill *spill;
     struct split_limits limits;
     struct split_params params;
     struct slice base; /* of the file names (11.2) */

@@ -19,7 +19,6 @@
 
 enum {
     KEY_MAX = DIGEST_BYTES + STORE_SUFFIX_MAX,
-    DUE_MAX = 8 + KEY_MAX,
     LEVELS = 12, /* of the skip list: 4^12 changes */
     FOLDER_MODE = 0700,
     FILE_MODE = 0600,
@@ -31,10 +30,14 @@ enum {
 #define BATCH_SLACK_BYTES (2 * ARENA_MAX_BYTES)
 
 /*
- * Table `records`: deadline and value by key. Table `due`: an entry for each record, by
- * deadline and key; of those that are never due, behind all others.
+ * Keys are digests, spread over their whole range; a tree by key with the values in it
+ * would write a page anew for each record. So the values lie in the order they came:
+ *
+ *   index     key -> number
+ *   records   number -> deadline, key, value; numbers only grow
+ *   due       deadline, number -> nothing; of records that have a deadline
  */
-static const char format[] = "heddle store 2";
+static const char format[] = "heddle store 3";
 
 /* Beside the data: which boot of the machine wrote it last, or that it is all on disk. */
 static const char mark_synced[] = "synced";
@@ -79,13 +82,14 @@ struct store {
     char boot[MARK_BYTES]; /* "": unknown, and every commit waits for the disk */
     char discarded[128];
     MDB_env *env;
-    MDB_dbi records, due, meta;
+    MDB_dbi index, records, due, meta;
     MDB_txn *reader; /* NULL: none begun; one for a batch */
     bool reading;
     bool opened; /* sound, and its mark is written */
     int64_t offset;
-    struct arena arena; /* of the open batch */
-    struct node head;   /* holds no key */
+    uint64_t next_number; /* of a new record */
+    struct arena arena;   /* of the open batch */
+    struct node head;     /* holds no key */
     struct staged *first;
     struct staged **last;
     uint64_t random;
@@ -169,34 +173,81 @@ suffix_of(const struct store *store, const void *key)
     return (struct slice){(const char *)key + DIGEST_BYTES, store->settings.suffix_bytes};
 }
 
+/* The number of a record, in the order of its bytes. */
+struct number {
+    uint8_t bytes[sizeof(uint64_t)];
+};
+
 /* Deadlines sort by their bytes, and none is before 1970. */
-static size_t
-make_due(const struct store *store, int64_t due_ms, const void *key, uint8_t ret[DUE_MAX])
+struct due_key {
+    uint64_t due; /* big-endian, as the number behind it */
+    struct number number;
+};
+
+static struct number
+number_of(uint64_t value)
 {
-    uint64_t big = htobe64(due_ms < 0 ? 0 : (uint64_t)due_ms);
-    memcpy(ret, &big, sizeof big);
-    memcpy(ret + sizeof big, key, key_bytes(store));
-    return sizeof big + key_bytes(store);
+    struct number number;
+    uint64_t big = htobe64(value);
+    memcpy(number.bytes, &big, sizeof big);
+    return number;
 }
 
-/* A record on the disk: its deadline, then its value. */
-static int64_t
-due_from(const MDB_val *record)
+static struct due_key
+due_key_of(int64_t due_ms, struct number number)
 {
-    int64_t due_ms = STORE_NEVER;
-    if (record->mv_size >= sizeof due_ms)
-        memcpy(&due_ms, record->mv_data, sizeof due_ms);
-    return due_ms;
+    return (struct due_key){htobe64(due_ms < 0 ? 0 : (uint64_t)due_ms), number};
 }
 
-static struct slice
-value_from(const MDB_val *record)
+/* A record as it lies on the disk. */
+struct record {
+    int64_t due_ms;
+    const uint8_t *key;
+    struct slice value;
+};
+
+/* By its number; 0 or what LMDB says. */
+static int
+read_record(const struct store *store,
+            MDB_txn *txn,
+            struct number number,
+            struct record *ret)
 {
-    const size_t before = sizeof(int64_t);
-    if (record->mv_size <= before)
-        return SLICE("");
-    return (struct slice){(const char *)record->mv_data + before,
-                          record->mv_size - before};
+    MDB_val key = {sizeof number, &number};
+    MDB_val bytes;
+    size_t before = sizeof ret->due_ms + key_bytes(store);
+    int code = mdb_get(txn, store->records, &key, &bytes);
+    if (code)
+        return code == MDB_NOTFOUND ? MDB_CORRUPTED : code;
+    if (bytes.mv_size < before)
+        return MDB_CORRUPTED;
+    memcpy(&ret->due_ms, bytes.mv_data, sizeof ret->due_ms);
+    ret->key = (const uint8_t *)bytes.mv_data + sizeof ret->due_ms;
+    ret->value =
+        (struct slice){(const char *)bytes.mv_data + before, bytes.mv_size - before};
+    return 0;
+}
+
+static int
+take_number(const MDB_val *val, struct number *ret)
+{
+    if (val->mv_size != sizeof *ret)
+        return MDB_CORRUPTED;
+    memcpy(ret, val->mv_data, sizeof *ret);
+    return 0;
+}
+
+/* The number of the record of `key`; MDB_NOTFOUND when there is none. */
+static int
+find_number(const struct store *store,
+            MDB_txn *txn,
+            const uint8_t *key,
+            struct number *ret)
+{
+    MDB_val k = {key_bytes(store), (void *)(uintptr_t)key};
+    MDB_val number;
+    int code = mdb_get(txn, store->index, &k, &number);
+    return code ? code : take_number(&number, ret);
 }
 
 /* --- the open batch: a skip list ------------------------------------------------------
@@ -406,7 +457,8 @@ enum err_kind
 store_get(struct store *store, struct slice key, struct slice *ret_value, struct err *err)
 {
     uint8_t bytes[KEY_MAX];
-    MDB_val value;
+    struct number number;
+    struct record record;
     *ret_value = (struct slice){NULL, 0};
     if (key.len < store->settings.suffix_bytes)
         return ERR_OK;
@@ -419,22 +471,24 @@ store_get(struct store *store, struct slice key, struct slice *ret_value, struct
         return ERR_OK;
     }
     int code = begin_reading(store);
-    MDB_val k = {key_bytes(store), bytes};
     if (code == 0)
-        code = mdb_get(store->reader, store->records, &k, &value);
+        code = find_number(store, store->reader, bytes, &number);
     if (code == MDB_NOTFOUND)
         return ERR_OK;
+    if (code == 0)
+        code = read_record(store, store->reader, number, &record);
     if (code)
         return unusable(store, code, err);
-    *ret_value = value_from(&value);
+    *ret_value = record.value;
     return ERR_OK;
 }
 
 /* Two ordered streams of one group: what is on disk, and above it the open batch. */
 struct merge {
-    MDB_cursor *cursor;
-    MDB_val key, value;
-    bool on_disk; /* key and value are of the group */
+    const struct store *store;
+    MDB_cursor *cursor; /* of the index */
+    struct record record;
+    bool on_disk; /* the record is of the group */
     const struct node *node;
     const uint8_t *group;
 };
@@ -442,10 +496,17 @@ struct merge {
 static int
 step_disk(struct merge *merge, MDB_cursor_op op)
 {
-    int code = mdb_cursor_get(merge->cursor, &merge->key, &merge->value, op);
-    merge->on_disk =
-        code == 0 && memcmp(merge->key.mv_data, merge->group, DIGEST_BYTES) == 0;
-    return code == MDB_NOTFOUND ? 0 : code;
+    MDB_val key = {DIGEST_BYTES, (void *)(uintptr_t)merge->group};
+    MDB_val found;
+    struct number number;
+    int code = mdb_cursor_get(merge->cursor, &key, &found, op);
+    merge->on_disk = code == 0 && memcmp(key.mv_data, merge->group, DIGEST_BYTES) == 0;
+    if (!merge->on_disk)
+        return code == MDB_NOTFOUND ? 0 : code;
+    code = take_number(&found, &number);
+    if (code)
+        return code;
+    return read_record(merge->store, merge->store->reader, number, &merge->record);
 }
 
 static const struct node *
@@ -465,9 +526,9 @@ give_merged(struct store *store,
     while (merge->on_disk || merge->node) {
         int order = !merge->on_disk ? 1 : -1;
         if (merge->on_disk && merge->node)
-            order = memcmp(merge->key.mv_data, merge->node->key, key_bytes(store));
-        const void *key = order < 0 ? merge->key.mv_data : merge->node->key;
-        struct slice value = order < 0 ? value_from(&merge->value) : merge->node->value;
+            order = memcmp(merge->record.key, merge->node->key, key_bytes(store));
+        const uint8_t *key = order < 0 ? merge->record.key : merge->node->key;
+        struct slice value = order < 0 ? merge->record.value : merge->node->value;
         if (value.data && record(state, suffix_of(store, key), value, err))
             return err->kind;
         if (order >= 0)
@@ -491,11 +552,11 @@ store_scan(struct store *store,
     digest_group(store, group, digest);
     if (!key_filter_has(&store->filter, digest))
         return ERR_OK;
-    struct merge merge = {.group = digest, .key = {DIGEST_BYTES, digest}};
+    struct merge merge = {.store = store, .group = digest};
     merge.node = of_group(&merge, find_node(store, digest, DIGEST_BYTES, before));
     int code = begin_reading(store);
     if (code == 0)
-        code = mdb_cursor_open(store->reader, store->records, &merge.cursor);
+        code = mdb_cursor_open(store->reader, store->index, &merge.cursor);
     if (code == 0)
         code = step_disk(&merge, MDB_SET_RANGE);
     if (code == 0)
@@ -503,6 +564,26 @@ store_scan(struct store *store,
     if (merge.cursor)
         mdb_cursor_close(merge.cursor);
     return code ? unusable(store, code, err) : kind;
+}
+
+/* MDB_NOTFOUND: nothing more is due. */
+static int
+next_due(const struct store *store,
+         MDB_cursor *cursor,
+         int64_t now_ms,
+         struct record *ret)
+{
+    MDB_val key, none;
+    struct due_key due;
+    int code = mdb_cursor_get(cursor, &key, &none, MDB_NEXT);
+    if (code)
+        return code;
+    if (key.mv_size != sizeof due)
+        return MDB_CORRUPTED;
+    memcpy(&due, key.mv_data, sizeof due);
+    if (be64toh(due.due) > (uint64_t)now_ms)
+        return MDB_NOTFOUND;
+    return read_record(store, store->reader, due.number, ret);
 }
 
 enum err_kind
@@ -514,27 +595,17 @@ store_due(struct store *store,
           struct err *err)
 {
     MDB_cursor *cursor = NULL;
-    MDB_val due, none, value;
+    struct record found;
     enum err_kind kind = ERR_OK;
     int code = begin_reading(store);
     if (code == 0)
         code = mdb_cursor_open(store->reader, store->due, &cursor);
     for (size_t n = 0; code == 0 && kind == ERR_OK && n < max;) {
-        code = mdb_cursor_get(cursor, &due, &none, MDB_NEXT);
-        if (code)
-            break;
-        uint64_t big;
-        memcpy(&big, due.mv_data, sizeof big);
-        if (be64toh(big) > (uint64_t)now_ms)
-            break;
-        MDB_val key = {key_bytes(store), (uint8_t *)due.mv_data + sizeof big};
-        if (node_of(store, key.mv_data))
+        code = next_due(store, cursor, now_ms, &found);
+        if (code || node_of(store, found.key))
             continue;
-        code = mdb_get(store->reader, store->records, &key, &value);
-        if (code == 0) {
-            kind = record(state, suffix_of(store, key.mv_data), value_from(&value), err);
-            n++;
-        }
+        kind = record(state, suffix_of(store, found.key), found.value, err);
+        n++;
     }
     if (cursor)
         mdb_cursor_close(cursor);
@@ -547,54 +618,81 @@ store_due(struct store *store,
  */
 
 static int
-drop_due(struct store *store, MDB_txn *txn, const void *key)
+drop_due(struct store *store, MDB_txn *txn, int64_t due_ms, struct number number)
 {
-    uint8_t bytes[DUE_MAX];
-    MDB_val old;
-    MDB_val k = {key_bytes(store), (void *)(uintptr_t)key};
-    int code = mdb_get(txn, store->records, &k, &old);
-    if (code)
-        return code == MDB_NOTFOUND ? 0 : code;
-    MDB_val due = {make_due(store, due_from(&old), key, bytes), bytes};
-    code = mdb_del(txn, store->due, &due, NULL);
+    struct due_key due = due_key_of(due_ms, number);
+    MDB_val key = {sizeof due, &due};
+    int code = due_ms == STORE_NEVER ? 0 : mdb_del(txn, store->due, &key, NULL);
     return code == MDB_NOTFOUND ? 0 : code;
 }
 
 static int
-put_due(struct store *store, MDB_txn *txn, const struct node *node)
+put_due(struct store *store, MDB_txn *txn, int64_t due_ms, struct number number)
 {
-    uint8_t bytes[DUE_MAX];
-    MDB_val due = {make_due(store, node->due_ms, node->key, bytes), bytes};
+    struct due_key due = due_key_of(due_ms, number);
+    MDB_val key = {sizeof due, &due};
     MDB_val none = {0, NULL};
-    return mdb_put(txn, store->due, &due, &none, 0);
+    return due_ms == STORE_NEVER ? 0 : mdb_put(txn, store->due, &key, &none, 0);
 }
 
+/* `how`: MDB_APPEND for a new number, 0 for one that has a record. */
 static int
-put_record(struct store *store, MDB_txn *txn, const struct node *node)
+put_record(struct store *store,
+           MDB_txn *txn,
+           const struct node *node,
+           struct number number,
+           unsigned how)
 {
-    MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
-    MDB_val record = {sizeof node->due_ms + node->value.len, NULL};
-    int code = mdb_put(txn, store->records, &key, &record, MDB_RESERVE);
+    size_t key_len = key_bytes(store);
+    MDB_val key = {sizeof number, &number};
+    MDB_val record = {sizeof node->due_ms + key_len + node->value.len, NULL};
+    int code = mdb_put(txn, store->records, &key, &record, MDB_RESERVE | how);
     if (code)
         return code;
     char *to = mempcpy(record.mv_data, &node->due_ms, sizeof node->due_ms);
+    to = mempcpy(to, node->key, key_len);
     memcpy(to, node->value.data, node->value.len);
-    return 0;
+    return put_due(store, txn, node->due_ms, number);
+}
+
+static int
+add_record(struct store *store, MDB_txn *txn, const struct node *node)
+{
+    struct number number = number_of(store->next_number++);
+    MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
+    MDB_val value = {sizeof number, &number};
+    int code = mdb_put(txn, store->index, &key, &value, 0);
+    return code ? code : put_record(store, txn, node, number, MDB_APPEND);
+}
+
+static int
+remove_record(struct store *store,
+              MDB_txn *txn,
+              const struct node *node,
+              struct number number)
+{
+    MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
+    MDB_val record = {sizeof number, &number};
+    int code = mdb_del(txn, store->index, &key, NULL);
+    return code ? code : mdb_del(txn, store->records, &record, NULL);
 }
 
 static int
 write_node(struct store *store, MDB_txn *txn, const struct node *node)
 {
-    MDB_val key = {key_bytes(store), (void *)(uintptr_t)node->key};
-    int code = node->fresh ? 0 : drop_due(store, txn, node->key);
+    struct number number;
+    struct record old;
+    int code = node->fresh ? MDB_NOTFOUND : find_number(store, txn, node->key, &number);
+    if (code == MDB_NOTFOUND)
+        return node->value.data ? add_record(store, txn, node) : 0;
+    if (code == 0)
+        code = read_record(store, txn, number, &old);
+    if (code == 0)
+        code = drop_due(store, txn, old.due_ms, number);
     if (code)
         return code;
-    if (!node->value.data) {
-        code = mdb_del(txn, store->records, &key, NULL);
-        return code == MDB_NOTFOUND ? 0 : code;
-    }
-    code = put_record(store, txn, node);
-    return code ? code : put_due(store, txn, node);
+    return node->value.data ? put_record(store, txn, node, number, 0)
+                            : remove_record(store, txn, node, number);
 }
 
 static int
@@ -613,7 +711,8 @@ put_offset(struct store *store, MDB_txn *txn, int64_t offset)
     return put_meta(store, txn, "offset", (struct slice){text, (size_t)len});
 }
 
-/* From `*node` on; the last of them tells how far the store is. */
+/* From `*node` on, which moves on when they are written; the last of them tells how far
+ * the store is. */
 static int
 write_some(struct store *store, const struct node **node, int64_t offset)
 {
@@ -621,15 +720,19 @@ write_some(struct store *store, const struct node **node, int64_t offset)
     int code = mdb_txn_begin(store->env, NULL, 0, &txn);
     if (code)
         return code;
-    for (int n = 0; *node && n < WRITE_AT_ONCE && code == 0; n++) {
-        code = write_node(store, txn, *node);
-        *node = (*node)->next[0];
+    const struct node *at = *node;
+    for (int n = 0; at && n < WRITE_AT_ONCE && code == 0; n++) {
+        code = write_node(store, txn, at);
+        at = at->next[0];
     }
-    if (code == 0 && !*node)
+    if (code == 0 && !at)
         code = put_offset(store, txn, offset);
     if (code == 0)
-        return mdb_txn_commit(txn);
-    mdb_txn_abort(txn);
+        code = mdb_txn_commit(txn);
+    else
+        mdb_txn_abort(txn);
+    if (code == 0)
+        *node = at;
     return code;
 }
 
@@ -639,13 +742,12 @@ write_some(struct store *store, const struct node **node, int64_t offset)
  * what the changelog would bring again.
  */
 static int
-write_batch(struct store *store, int64_t offset)
+write_batch(struct store *store, const struct node **node, int64_t offset)
 {
-    const struct node *node = store->head.next[0];
     int code;
     do
-        code = write_some(store, &node, offset);
-    while (code == 0 && node);
+        code = write_some(store, node, offset);
+    while (code == 0 && *node);
     return code;
 }
 
@@ -669,16 +771,15 @@ grow(struct store *store)
 /* --- the filter ----------------------------------------------------------------------
  */
 
-/* Every record has an entry in `due`, and there the keys lie close together. */
 static int
 add_groups(struct store *store, MDB_cursor *cursor)
 {
-    MDB_val due, none;
+    MDB_val key, number;
     int code;
-    while ((code = mdb_cursor_get(cursor, &due, &none, MDB_NEXT)) == 0) {
-        if (due.mv_size < sizeof(uint64_t) + DIGEST_BYTES)
+    while ((code = mdb_cursor_get(cursor, &key, &number, MDB_NEXT)) == 0) {
+        if (key.mv_size < DIGEST_BYTES)
             return MDB_CORRUPTED;
-        key_filter_add(&store->filter, (const uint8_t *)due.mv_data + sizeof(uint64_t));
+        key_filter_add(&store->filter, key.mv_data);
     }
     return code == MDB_NOTFOUND ? 0 : code;
 }
@@ -690,7 +791,7 @@ fill_filter(struct store *store)
     key_filter_clear(&store->filter);
     int code = begin_reading(store);
     if (code == 0)
-        code = mdb_cursor_open(store->reader, store->due, &cursor);
+        code = mdb_cursor_open(store->reader, store->index, &cursor);
     if (code == 0)
         code = add_groups(store, cursor);
     if (cursor)
@@ -705,13 +806,13 @@ fill_filter(struct store *store)
 static int
 renew_filter(struct store *store)
 {
-    MDB_stat due;
+    MDB_stat index;
     if (!store->filter.full)
         return 0;
     int code = begin_reading(store);
     if (code == 0)
-        code = mdb_stat(store->reader, store->due, &due);
-    if (code || due.ms_entries >= store->filter.n / 2)
+        code = mdb_stat(store->reader, store->index, &index);
+    if (code || index.ms_entries >= store->filter.n / 2)
         return code;
     return fill_filter(store);
 }
@@ -720,13 +821,14 @@ enum err_kind
 store_commit(struct store *store, int64_t next_offset, struct err *err)
 {
     int64_t offset = next_offset < 0 ? store->offset : next_offset;
+    const struct node *node = store->head.next[0];
     int code = 0;
     end_reading(store);
     if (!store_changed(store) && offset == store->offset) {
         store_abort(store);
         return ERR_OK;
     }
-    while ((code = write_batch(store, offset)) == MDB_MAP_FULL)
+    while ((code = write_batch(store, &node, offset)) == MDB_MAP_FULL)
         if ((code = grow(store)) != 0)
             break;
     if (code == 0)
@@ -752,7 +854,9 @@ drop_tables(struct store *store)
     int code = mdb_txn_begin(store->env, NULL, 0, &txn);
     if (code)
         return code;
-    code = mdb_drop(txn, store->records, 0);
+    code = mdb_drop(txn, store->index, 0);
+    if (code == 0)
+        code = mdb_drop(txn, store->records, 0);
     if (code == 0)
         code = mdb_drop(txn, store->due, 0);
     if (code == 0)
@@ -864,19 +968,42 @@ read_meta(struct store *store, MDB_txn *txn)
 }
 
 static int
+read_last_number(struct store *store, MDB_txn *txn)
+{
+    MDB_cursor *cursor;
+    MDB_val key, value;
+    uint64_t big = 0;
+    int code = mdb_cursor_open(txn, store->records, &cursor);
+    if (code)
+        return code;
+    code = mdb_cursor_get(cursor, &key, &value, MDB_LAST);
+    if (code == 0 && key.mv_size != sizeof big)
+        code = MDB_CORRUPTED;
+    if (code == 0)
+        memcpy(&big, key.mv_data, sizeof big);
+    mdb_cursor_close(cursor);
+    store->next_number = be64toh(big) + 1;
+    return code == MDB_NOTFOUND ? 0 : code;
+}
+
+static int
 open_tables(struct store *store)
 {
     MDB_txn *txn;
     int code = mdb_txn_begin(store->env, NULL, 0, &txn);
     if (code)
         return code;
-    code = mdb_dbi_open(txn, "records", MDB_CREATE, &store->records);
+    code = mdb_dbi_open(txn, "index", MDB_CREATE, &store->index);
+    if (code == 0)
+        code = mdb_dbi_open(txn, "records", MDB_CREATE, &store->records);
     if (code == 0)
         code = mdb_dbi_open(txn, "due", MDB_CREATE, &store->due);
     if (code == 0)
         code = mdb_dbi_open(txn, "meta", MDB_CREATE, &store->meta);
     if (code == 0)
         code = read_meta(store, txn);
+    if (code == 0)
+        code = read_last_number(store, txn);
     if (code) {
         mdb_txn_abort(txn);
         return code;
@@ -909,7 +1036,7 @@ open_env(struct store *store)
         first = (size_t)file.st_size;
     int code = mdb_env_create(&store->env);
     if (code == 0)
-        code = mdb_env_set_maxdbs(store->env, 3);
+        code = mdb_env_set_maxdbs(store->env, 4);
     if (code == 0)
         code = mdb_env_set_mapsize(store->env, first);
     if (code == 0)

@@ -531,7 +531,7 @@ throws_away_a_store_of_another_version(void **state)
 {
     (void)state;
     CLEANUP(temp_dir_done) struct temp_dir dir;
-    static const char ours[] = "heddle store 2";
+    static const char ours[] = "heddle store 3";
     assert_true(temp_dir_make(&dir));
     make_one(&dir);
     char *path = temp_path(&dir, "data.mdb");
@@ -595,6 +595,43 @@ grows_the_file_up_to_its_ceiling(void **state)
     assert_value(store, "8#1", large);
 }
 
+/* In a batch that goes to the disk in several steps. */
+static void
+writes_each_record_once_when_the_file_grows_half_way(void **state)
+{
+    (void)state;
+    enum { RECORDS = 400, LARGE = 64 * 1024 };
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    static char large[LARGE];
+    char key[16];
+    assert_true(temp_dir_make(&dir));
+    struct store *store = open_at(dir.path);
+    snprintf(large, sizeof large, "due 7%*s", LARGE - 6, "");
+    for (int i = 0; i < RECORDS; i++) {
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, large);
+    }
+    commit(store, 1);
+    assert_int_equal(store_due(store, 7, 2 * RECORDS, add_record, &text, NULL), ERR_OK);
+    assert_int_equal(text.len, (size_t)RECORDS * (sizeof large - 1 + strlen("#1= ")));
+
+    for (int i = 0; i < RECORDS; i++) {
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, "small");
+    }
+    commit(store, 2);
+    store_close(store);
+
+    store = open_at(dir.path);
+    assert_due(store, 1000, "");
+    for (int i = 0; i < RECORDS; i++) {
+        snprintf(key, sizeof key, "%d#1", i);
+        assert_value(store, key, "small");
+    }
+    store_close(store);
+}
+
 static void
 names_the_folder_that_it_can_not_make(void **state)
 {
@@ -636,6 +673,7 @@ main(void)
         cmocka_unit_test(throws_away_a_store_of_another_version),
         cmocka_unit_test(says_that_the_file_may_not_grow),
         cmocka_unit_test(grows_the_file_up_to_its_ceiling),
+        cmocka_unit_test(writes_each_record_once_when_the_file_grows_half_way),
         cmocka_unit_test(names_the_folder_that_it_can_not_make),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

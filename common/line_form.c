@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings from outside in line form. */
+/* Strings and numbers from outside in line form. */
 #include "line_form.h"
 
 #include "cleanup.h"
 #include "json.h"
 #include "text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 void
 line_form_string(struct buf *out, struct slice text)
@@ -22,4 +26,21 @@ line_form_string(struct buf *out, struct slice text)
     }
     repaired.len = text_repair_to(repaired.data, text);
     json_write_string(out, buf_slice(&repaired));
+}
+
+void
+line_form_double(struct buf *out, double value)
+{
+    enum { MAX_DIGITS = 17 };
+    char text[64];
+    if (value == trunc(value) && fabs(value) < 1e16) {
+        buf_addf(out, "%.1f", value);
+        return;
+    }
+    for (int digits = 1; digits <= MAX_DIGITS; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    buf_add_str(out, text);
 }

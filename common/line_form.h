@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Strings from outside in line form (tuning-audit.md 6), whatever bytes they are. */
+/* Texts and numbers from outside in line form (tuning-audit.md 6), whatever they are. */
 #pragma once
 
 #include "buf.h"
@@ -8,3 +8,5 @@
 /* Appends `text` with its quotes, ASCII only; each maximal part of it that is not UTF-8
  * is U+FFFD. */
 void line_form_string(struct buf *out, struct slice text);
+/* Appends a finite number: the shortest digits that read back as it, as Python's repr. */
+void line_form_double(struct buf *out, double value);

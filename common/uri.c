@@ -55,3 +55,33 @@ file_uri_path(struct slice uri, char ret_path[PATH_MAX])
         rest = (struct slice){rest.data + sizeof host - 2, rest.len - (sizeof host - 2)};
     return rest.len > 0 && rest.data[0] == '/' && uri_decode(rest, ret_path, PATH_MAX);
 }
+
+static bool
+is_unreserved(unsigned char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           strchr("-._~/", c) != NULL;
+}
+
+struct slice
+file_uri_make(struct slice path, struct arena *arena)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    static const char scheme[] = "file://";
+    char *uri = arena_alloc(arena, sizeof scheme + path.len * 3);
+    if (!uri)
+        return (struct slice){0};
+    memcpy(uri, scheme, sizeof scheme);
+    size_t len = sizeof scheme - 1;
+    for (size_t i = 0; i < path.len; i++) {
+        unsigned char c = (unsigned char)path.data[i];
+        if (c != '\0' && is_unreserved(c)) {
+            uri[len++] = (char)c;
+            continue;
+        }
+        uri[len++] = '%';
+        uri[len++] = digits[c >> 4];
+        uri[len++] = digits[c & 0xF];
+    }
+    return (struct slice){uri, len};
+}

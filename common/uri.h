@@ -2,6 +2,7 @@
 /* Addresses as they stand in claims, and what they name. */
 #pragma once
 
+#include "arena.h"
 #include "slice.h"
 
 #include <limits.h>
@@ -17,3 +18,5 @@ bool uri_has_scheme(struct slice uri, const char *scheme);
  * are this one. False: another scheme or host, a bad escape, a zero byte, too long.
  */
 bool file_uri_path(struct slice uri, char ret_path[PATH_MAX]);
+/* The file:// address of an absolute path, in the arena; a null slice without room. */
+struct slice file_uri_make(struct slice path, struct arena *arena);

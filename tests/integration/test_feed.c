@@ -2,6 +2,7 @@
 /* heddle feed over the embedded broker: what lies in folders is what is on the topic. */
 #include "kafka.h"
 #include "serde.h"
+#include "trace_event.h"
 #include "tuning_event.h"
 
 #include <fcntl.h>
@@ -512,10 +513,201 @@ refuses_a_wrong_command_line_and_a_broker_that_is_not_there(void **state)
     process_close(&process);
     feed(scene, &process, (const char *[]){"--events", "-", "dir", NULL}, 64);
     process_close(&process);
+    feed(scene, &process, (const char *[]){"--events", "-", "--framework", "vllm", NULL},
+         64);
+    process_close(&process);
+    feed(scene, &process, (const char *[]){"--conc", "many", scene->campaign.path, NULL},
+         64);
+    process_close(&process);
     feed(scene, &process,
          (const char *[]){"--brokers", "127.0.0.1:1", scene->campaign.path, NULL}, 69);
     assert_non_null(strstr(process.text, "127.0.0.1:1"));
     process_close(&process);
+}
+
+/* --- traces ------------------------------------------------------------------------ */
+
+enum { TRACES_MAX = 8 };
+
+/* Trace events that came since the test began; texts in the arena. */
+struct traces {
+    struct arena arena;
+    struct trace_event events[TRACES_MAX];
+    struct slice keys[TRACES_MAX];
+    int64_t timestamps_ms[TRACES_MAX];
+    int n;
+};
+
+static void
+traces_done(struct traces *traces)
+{
+    arena_done(&traces->arena);
+}
+
+static const char trace_topic[] = "heddle.traces";
+
+/* Of the whole topic; each test feeds bytes of its own, so `name` tells them apart. */
+static void
+read_traces(struct traces *traces, const char *name)
+{
+    struct err err = {0};
+    struct kafka_settings from = kafka();
+    CLEANUP(serde_freep) struct serde *serde = serde_new(&trace_event_type, NULL, &err);
+    CLEANUP(topic_reader_freep)
+    struct topic_reader *reader =
+        topic_reader_new(&from, trace_topic, TOPIC_FROM_START, TIMEOUT_MS, &err);
+    assert_non_null(serde);
+    assert_non_null(reader);
+    traces->n = 0;
+    for (bool done = false; !done;) {
+        const struct message *in = topic_reader_next(reader, TIMEOUT_MS, &done, &err);
+        struct trace_event event;
+        assert_int_equal(err.kind, ERR_OK);
+        if (!in)
+            continue;
+        struct slice value = arena_copy(&traces->arena, in->value);
+        assert_int_equal(serde_decode(serde, value, &traces->arena, &event, &err),
+                         ERR_OK);
+        if (!slice_is(event.trace_name, name))
+            continue;
+        assert_true(traces->n < TRACES_MAX);
+        traces->keys[traces->n] = arena_copy(&traces->arena, in->key);
+        traces->timestamps_ms[traces->n] = in->timestamp_ms;
+        traces->events[traces->n++] = event;
+    }
+}
+
+static void
+sends_a_trace_with_what_is_asked_of_it(void **state)
+{
+    struct scene *scene = *state;
+    struct process process;
+    CLEANUP(traces_done) struct traces traces = {0};
+    temp_write(&scene->campaign, "t/asked.pt.trace.json", "{\"traceEvents\": []}", 100);
+    temp_write(&scene->campaign, "t/request.json",
+               "{\"framework\": \"vllm\", \"baseline\": {\"conc\": 64},"
+               " \"split\": {\"num_steps\": 16}}",
+               100);
+
+    feed(scene, &process,
+         (const char *[]){"--framework", "xdit", "--osl", "1024", "--r", "0.80", "--mode",
+                          "decode_only", scene->campaign.path, NULL},
+         0);
+
+    assert_non_null(strstr(process.text, "1 traces found: 1 sent"));
+    assert_null(strstr(process.text, "runs found"));
+    read_traces(&traces, "asked.pt.trace.json");
+    assert_int_equal(traces.n, 1);
+    const struct trace_event *event = &traces.events[0];
+    assert_int_equal(event->payload.kind, PAYLOAD_INLINE);
+    assert_true(slice_is(event->payload.bytes, "{\"traceEvents\": []}"));
+    assert_true(slice_is(event->request.framework, "vllm"));
+    assert_true(slice_is(event->request.requested_mode, "decode_only"));
+    assert_int_equal(event->request.attempt, 1);
+    assert_true(slice_is(event->request.baseline.conc, "64"));
+    assert_true(slice_is(event->request.baseline.osl, "1024"));
+    assert_true(slice_is(event->request.baseline.random_range_ratio, "0.80"));
+    assert_int_equal(event->split.num_steps, 16);
+    assert_int_equal(event->request.request_id.len, 32);
+    assert_true(slice_equal(traces.keys[0], event->request.request_id));
+    assert_int_equal(traces.timestamps_ms[0], event->origin.captured_at_us / 1000);
+    process_close(&process);
+}
+
+static void
+claims_a_trace_that_is_too_large_for_an_event(void **state)
+{
+    struct scene *scene = *state;
+    CLEANUP(traces_done) struct traces traces = {0};
+    char *text = malloc((600 << 10) + 1);
+    assert_non_null(text);
+    memset(text, ' ', 600 << 10);
+    text[600 << 10] = '\0';
+    temp_write(&scene->campaign, "t/large.pt.trace.json", text, 100);
+    free(text);
+
+    feed_campaign(scene, 0, "1 traces found: 1 sent");
+
+    read_traces(&traces, "large.pt.trace.json");
+    assert_int_equal(traces.n, 1);
+    assert_int_equal(traces.events[0].payload.kind, PAYLOAD_CLAIM);
+    assert_int_equal(traces.events[0].payload.claim.size, 600 << 10);
+    assert_int_equal(traces.events[0].payload.claim.sha256.len, 64);
+    assert_memory_equal(traces.events[0].payload.claim.uri.data, "file:///", 8);
+}
+
+static void
+sends_a_trace_once_until_it_or_its_request_changes(void **state)
+{
+    struct scene *scene = *state;
+    struct process process;
+    CLEANUP(traces_done) struct traces traces = {0};
+    temp_write(&scene->campaign, "t/once.pt.trace.json", "{}", 100);
+    feed_campaign(scene, 0, "1 sent");
+    feed_campaign(scene, 0, "0 sent (0.0 MiB in");
+    feed_campaign(scene, 0, "1 unchanged");
+
+    temp_write(&scene->campaign, "t/once.pt.trace.json.request.json",
+               "{\"framework\": \"vllm\"}", 100);
+    feed_campaign(scene, 0, "1 sent");
+    temp_write(&scene->campaign, "t/once.pt.trace.json", "[]", 90);
+    feed_campaign(scene, 0, "1 sent");
+    feed(scene, &process, (const char *[]){"--conc", "8", scene->campaign.path, NULL}, 0);
+    process_close(&process);
+    feed(scene, &process,
+         (const char *[]){"--conc", "8", "--again", scene->campaign.path, NULL}, 0);
+    process_close(&process);
+
+    read_traces(&traces, "once.pt.trace.json");
+    assert_int_equal(traces.n, 5);
+    int same = 0;
+    for (int i = 0; i < traces.n; i++)
+        for (int j = i + 1; j < traces.n; j++)
+            same += slice_equal(traces.keys[i], traces.keys[j]);
+    assert_int_equal(same, 1); /* the one that was sent again */
+}
+
+static void
+leaves_out_a_trace_whose_request_is_wrong(void **state)
+{
+    struct scene *scene = *state;
+    CLEANUP(traces_done) struct traces traces = {0};
+    temp_write(&scene->campaign, "t/wrong.pt.trace.json", "{}", 100);
+    temp_write(&scene->campaign, "t/wrong.pt.trace.json.request.json",
+               "{\"framwork\": \"vllm\"}", 100);
+    temp_write(&scene->campaign, "u/right.pt.trace.json", "{\"a\": 1}", 100);
+
+    feed_campaign(scene, 1, "framwork: is no member");
+
+    read_traces(&traces, "wrong.pt.trace.json");
+    assert_int_equal(traces.n, 0);
+    read_traces(&traces, "right.pt.trace.json");
+    assert_int_equal(traces.n, 1);
+}
+
+static void
+waits_for_a_trace_that_is_being_written(void **state)
+{
+    struct scene *scene = *state;
+    CLEANUP(traces_done) struct traces traces = {0};
+    temp_write(&scene->campaign, "t/fresh.pt.trace.json", "{}", 0);
+    feed_campaign(scene, 0, "1 traces found: 1 sent");
+    read_traces(&traces, "fresh.pt.trace.json");
+    assert_int_equal(traces.n, 1);
+}
+
+static void
+feeds_runs_and_traces_of_one_folder(void **state)
+{
+    struct scene *scene = *state;
+    CLEANUP(traces_done) struct traces traces = {0};
+    write_run(scene, RUN "t", "{}");
+    temp_write(&scene->campaign, RUN "t/both.pt.trace.json", "{}", 100);
+    feed_campaign(scene, 0, "1 runs found: 1 sent");
+    feed_campaign(scene, 0, "1 traces found: 0 sent");
+    assert_int_equal(read_topic(scene, NULL, NULL), 1);
+    read_traces(&traces, "both.pt.trace.json");
+    assert_int_equal(traces.n, 1);
 }
 
 int
@@ -534,6 +726,12 @@ main(void)
         WITH_SCENE(watches_until_it_is_told_to_stop),
         WITH_SCENE(sends_each_line_as_an_event_and_names_the_bad_ones),
         WITH_SCENE(refuses_a_wrong_command_line_and_a_broker_that_is_not_there),
+        WITH_SCENE(sends_a_trace_with_what_is_asked_of_it),
+        WITH_SCENE(claims_a_trace_that_is_too_large_for_an_event),
+        WITH_SCENE(sends_a_trace_once_until_it_or_its_request_changes),
+        WITH_SCENE(leaves_out_a_trace_whose_request_is_wrong),
+        WITH_SCENE(waits_for_a_trace_that_is_being_written),
+        WITH_SCENE(feeds_runs_and_traces_of_one_folder),
     };
     return cmocka_run_group_tests_name("feed", tests, start_broker, stop_broker);
 }

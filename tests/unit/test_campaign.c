@@ -40,6 +40,18 @@ note_run(void *state, const struct campaign_run *run, struct err *err)
     return ERR_OK;
 }
 
+static enum err_kind
+note_trace(void *state, const struct campaign_trace *trace, struct err *err)
+{
+    (void)err;
+    struct seen *seen = state;
+    buf_addf(&seen->runs, "trace %s", below(seen, trace->file.path));
+    if (trace->ask.path)
+        buf_addf(&seen->runs, " asked by %s", below(seen, trace->ask.path));
+    buf_add_byte(&seen->runs, '\n');
+    return ERR_OK;
+}
+
 static void
 note_problem(void *state, const char *path, const char *message)
 {
@@ -50,7 +62,7 @@ note_problem(void *state, const char *path, const char *message)
 static void
 walk(struct seen *seen, const char *start)
 {
-    struct campaign_visitor visitor = {note_run, note_problem, seen};
+    struct campaign_visitor visitor = {note_run, note_problem, seen, note_trace};
     struct campaign *campaign = campaign_new(&visitor, NULL);
     assert_non_null(campaign);
     assert_int_equal(campaign_walk(campaign, start, NULL), ERR_OK);
@@ -278,6 +290,55 @@ does_not_wait_on_a_pipe(void **state)
     free(path);
 }
 
+static void
+finds_traces_and_what_is_asked_of_them(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(seen_done) struct seen seen = {.dir = &dir};
+    assert_true(temp_dir_make(&dir));
+    temp_write(&dir, "a/rank1.pt.trace.json", "{}", 10);
+    temp_write(&dir, "a/rank0.pt.trace.json.gz", "", 10);
+    temp_write(&dir, "a/rank0.pt.trace.json.gz.request.json", "{}", 10);
+    temp_write(&dir, "a/request.json", "{}", 10);
+    temp_write(&dir, "b/x.pt.trace.json", "{}", 10);
+    temp_write(&dir, "b/.pt.trace.json", "{}", 10);
+    temp_write(&dir, "b/x.pt.trace.json.zip", "{}", 10);
+    temp_write(&dir, "b/trace.json", "{}", 10);
+    temp_write(&dir, RUN "t/result.json", "{}", 10);
+    temp_write(&dir, RUN "t/y.pt.trace.json", "{}", 10);
+
+    walk(&seen, dir.path);
+
+    assert_string_equal(buf_text(&seen.runs),
+                        RUN "t: result\n"
+                            "trace " RUN "t/y.pt.trace.json\n"
+                            "trace a/rank0.pt.trace.json.gz asked by "
+                            "a/rank0.pt.trace.json.gz.request.json\n"
+                            "trace a/rank1.pt.trace.json asked by a/request.json\n"
+                            "trace b/x.pt.trace.json\n");
+    assert_string_equal(buf_text(&seen.problems), "");
+}
+
+static void
+looks_at_one_trace_again(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(seen_done) struct seen seen = {.dir = &dir};
+    assert_true(temp_dir_make(&dir));
+    temp_write(&dir, "a/x.pt.trace.json", "{}", 10);
+    temp_write(&dir, "a/request.json", "{}", 10);
+    char *path = temp_path(&dir, "a/x.pt.trace.json");
+    struct campaign_visitor visitor = {note_run, note_problem, &seen, note_trace};
+    struct campaign *campaign = campaign_new(&visitor, NULL);
+    assert_int_equal(campaign_look_trace(campaign, path, NULL), ERR_OK);
+    campaign_free(campaign);
+    assert_string_equal(buf_text(&seen.runs),
+                        "trace a/x.pt.trace.json asked by a/request.json\n");
+    free(path);
+}
+
 int
 main(void)
 {
@@ -292,6 +353,8 @@ main(void)
         cmocka_unit_test(digests_a_large_file_without_keeping_it),
         cmocka_unit_test(asks_to_look_again_at_a_young_file),
         cmocka_unit_test(does_not_wait_on_a_pipe),
+        cmocka_unit_test(finds_traces_and_what_is_asked_of_them),
+        cmocka_unit_test(looks_at_one_trace_again),
     };
     return cmocka_run_group_tests_name("campaign", tests, NULL, NULL);
 }

@@ -130,7 +130,7 @@ carries_key_trace_session_and_time_of_the_result(void **state)
     assert_true(slice_is(built.event.origin.node, "n1"));
     assert_true(slice_equal(built.event.origin.producer, tuning_producer));
     assert_int_equal(built.event.origin.captured_at_us, 1785029274000999);
-    assert_int_equal(tuning_timestamp_ms(&built.event), 1785029274000);
+    assert_int_equal(origin_timestamp_ms(&built.event.origin), 1785029274000);
     assert_int_equal(built.event.result.kind, PAYLOAD_INLINE);
     assert_true(built.event.has_e2e);
 }

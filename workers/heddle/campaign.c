@@ -32,6 +32,7 @@ struct campaign {
 /* What a folder holds. */
 struct folder {
     struct names children; /* sub-folders, sorted */
+    struct names traces;   /* files, sorted */
     bool result, e2e, tuners;
 };
 
@@ -48,6 +49,7 @@ static void
 folder_done(struct folder *folder)
 {
     names_done(&folder->children);
+    names_done(&folder->traces);
 }
 
 static void
@@ -143,6 +145,19 @@ is_link_to_folder(const struct dirent *entry, const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+static bool
+is_trace(const char *name)
+{
+    static const char *const suffixes[] = {".pt.trace.json", ".pt.trace.json.gz"};
+    size_t len = strlen(name);
+    for (size_t i = 0; i < sizeof suffixes / sizeof suffixes[0]; i++) {
+        size_t n = strlen(suffixes[i]);
+        if (len > n && strcmp(name + len - n, suffixes[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static enum err_kind
 sort_entry(struct campaign *c,
            const char *folder_path,
@@ -167,6 +182,8 @@ sort_entry(struct campaign *c,
     }
     folder->result |= strcmp(name, "result.json") == 0;
     folder->e2e |= strcmp(name, "e2e_results.json") == 0;
+    if (c->visitor.trace && is_trace(name))
+        return names_add(&folder->traces, name, err);
     return ERR_OK;
 }
 
@@ -184,6 +201,7 @@ read_folder(struct campaign *c,
     if (errno)
         tell(c, path, "can't list all of this folder", errno);
     names_sort(&folder->children);
+    names_sort(&folder->traces);
     return ERR_OK;
 }
 
@@ -317,6 +335,66 @@ visit_run(struct campaign *c,
     return c->visitor.run(c->visitor.state, &run, err);
 }
 
+/* --- traces ------------------------------------------------------------------------ */
+
+/* Fills `file` when there is such a file. */
+static enum err_kind
+find_file(struct campaign *c,
+          const char *path,
+          struct campaign_file *file,
+          struct err *err)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0 && errno == ENOENT)
+        return ERR_OK;
+    return look_at_file(c, path, file, err);
+}
+
+static enum err_kind
+find_ask(struct campaign *c,
+         const char *path,
+         struct campaign_file *ret_ask,
+         struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct slice own = arena_printf(&c->arena, "%s.request.json", path);
+    struct slice shared =
+        arena_printf(&c->arena, "%.*s/request.json", (int)(slash - path), path);
+    if (!own.data || !shared.data)
+        return err_no_memory(err, "a path");
+    if (find_file(c, own.data, ret_ask, err))
+        return err->kind;
+    return ret_ask->path ? ERR_OK : find_file(c, shared.data, ret_ask, err);
+}
+
+enum err_kind
+campaign_look_trace(struct campaign *c, const char *path, struct err *err)
+{
+    struct campaign_trace trace = {0};
+    arena_reset(&c->arena);
+    if (look_at_file(c, path, &trace.file, err) || find_ask(c, path, &trace.ask, err))
+        return err->kind;
+    return trace.file.path ? c->visitor.trace(c->visitor.state, &trace, err) : ERR_OK;
+}
+
+static enum err_kind
+visit_traces(struct campaign *c,
+             const char *path,
+             const struct names *names,
+             struct err *err)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        CLEANUP(freep) char *file = join(path, names->items[i]);
+        if (!file)
+            return err_no_memory(err, "a path");
+        if (campaign_look_trace(c, file, err))
+            return err->kind;
+    }
+    return ERR_OK;
+}
+
+/* --- the walk ---------------------------------------------------------------------- */
+
 static enum err_kind
 walk(struct campaign *c, const char *path, int depth, struct err *err);
 
@@ -375,7 +453,8 @@ walk(struct campaign *c, const char *path, int depth, struct err *err)
         if (read_folder(c, dir, path, &folder, err))
             return err->kind;
     }
-    if (visit_run(c, path, &folder, &is_run, err))
+    if (visit_run(c, path, &folder, &is_run, err) ||
+        visit_traces(c, path, &folder.traces, err))
         return err->kind;
     return walk_children(c, path, &folder.children, is_run, depth, err);
 }

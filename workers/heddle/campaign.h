@@ -2,7 +2,8 @@
 /*
  * Finds the runs of a campaign in folders (tuning-audit.md 1). Any folder will do as a
  * start: a root, a model, a session, a workspace. A folder is a workspace when it holds
- * result.json, e2e_results.json or tuners/<tuner>/tune.log.
+ * result.json, e2e_results.json or tuners/<tuner>/tune.log. Files *.pt.trace.json and
+ * *.pt.trace.json.gz in any folder are traces.
  *
  * The order is that of the names, the same in every walk. Symbolic links to folders are
  * followed after everything else and by their real path, so a run is found once and
@@ -42,12 +43,24 @@ struct campaign_run {
     struct campaign_file e2e;
 };
 
+/* A trace; valid during the call that gives it. */
+struct campaign_trace {
+    struct campaign_file file;
+    /* What is asked of it: NAME.request.json beside it, else request.json of its folder;
+     * path NULL: neither. */
+    struct campaign_file ask;
+};
+
 struct campaign_visitor {
     /* A kind other than ERR_OK ends the walk. */
     enum err_kind (*run)(void *state, const struct campaign_run *run, struct err *err);
     /* A file or folder that is left out, and why. */
     void (*problem)(void *state, const char *path, const char *message);
     void *state;
+    /* NULL: traces are passed by. */
+    enum err_kind (*trace)(void *state,
+                           const struct campaign_trace *trace,
+                           struct err *err);
 };
 
 struct campaign;
@@ -63,6 +76,9 @@ void campaign_free(struct campaign *campaign);
  */
 enum err_kind campaign_walk(struct campaign *campaign, const char *dir, struct err *err);
 
+/* Looks at one trace again. */
+enum err_kind
+campaign_look_trace(struct campaign *campaign, const char *path, struct err *err);
 /* Looks at one workspace again, whether it was walked or not. */
 enum err_kind
 campaign_look(struct campaign *campaign, const char *workspace, struct err *err);

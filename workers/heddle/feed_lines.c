@@ -36,7 +36,7 @@ refuse_line(struct lines *lines, const char *message)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%.256s:%zu", lines->name, lines->number);
-    lines->target->report->skipped++;
+    lines->target->report->tallies[FEED_RUNS].skipped++;
     feed_problem(lines->target->report, name, message);
 }
 
@@ -80,13 +80,13 @@ end_line(struct lines *lines, struct err *err)
     enum err_kind kind = ERR_OK;
     lines->number++;
     if (lines->line.failed) {
-        lines->target->report->found++;
+        lines->target->report->tallies[FEED_RUNS].found++;
         refuse_line(lines, "longer than a line may be (64 MiB)");
     } else if (!is_blank(buf_slice(&lines->line))) {
-        lines->target->report->found++;
+        lines->target->report->tallies[FEED_RUNS].found++;
         kind = send_line(lines, buf_slice(&lines->line), err);
     }
-    feed_show(lines->target->report, feeder_counts(lines->target->feeder));
+    feed_show(lines->target->report, lines->target->feeder);
     buf_reset(&lines->line);
     return kind;
 }

@@ -69,10 +69,15 @@ feed_note(struct feed_report *report, const char *name, const char *message)
 }
 
 void
-feed_show(struct feed_report *report, const struct feeder_counts *counts)
+feed_show(struct feed_report *report, const struct feeder *feeder)
 {
-    progress_show(&report->progress, counts->delivered + counts->refused +
-                                         report->unchanged + report->skipped);
+    size_t done = 0;
+    for (int kind = 0; kind < FEED_KINDS; kind++) {
+        const struct feeder_counts *counts = feeder_counts(feeder, (enum feed_kind)kind);
+        done += counts->delivered + counts->refused + report->tallies[kind].unchanged +
+                report->tallies[kind].skipped;
+    }
+    progress_show(&report->progress, done);
 }
 
 void
@@ -101,20 +106,35 @@ add_names(const struct feed_report *report, struct buf *out)
         buf_addf(out, "  and %zu more, named on standard error\n", n - FEED_NAMES_MAX);
 }
 
+static void
+add_line(const struct feed_tally *tally,
+         const struct feeder_counts *counts,
+         const char *what,
+         double seconds,
+         struct buf *out)
+{
+    buf_addf(out,
+             "%zu %s found: %zu sent (%.1f MiB in %.1f s), %zu unchanged, %zu skipped",
+             tally->found, what, counts->delivered, (double)counts->bytes / 1048576,
+             seconds, tally->unchanged, tally->skipped + counts->refused);
+    if (counts->undelivered > 0)
+        buf_addf(out, ", %zu not delivered", counts->undelivered);
+    buf_add_str(out, "\n");
+}
+
 void
 feed_summary(const struct feed_report *report,
-             const struct feeder_counts *counts,
+             const struct feeder *feeder,
              const char *what,
              double seconds,
              struct buf *out)
 {
-    buf_addf(out,
-             "%zu %s found: %zu sent (%.1f MiB in %.1f s), %zu unchanged, %zu skipped",
-             report->found, what, counts->delivered, (double)counts->bytes / 1048576,
-             seconds, report->unchanged, report->skipped + counts->refused);
-    if (counts->undelivered > 0)
-        buf_addf(out, ", %zu not delivered", counts->undelivered);
-    buf_add_str(out, "\n");
+    const struct feed_tally *runs = &report->tallies[FEED_RUNS];
+    const struct feed_tally *traces = &report->tallies[FEED_TRACES];
+    if (runs->found > 0 || traces->found == 0)
+        add_line(runs, feeder_counts(feeder, FEED_RUNS), what, seconds, out);
+    if (traces->found > 0)
+        add_line(traces, feeder_counts(feeder, FEED_TRACES), "traces", seconds, out);
     if (report->n_problems > 0)
         buf_addf(out, "%zu problem%s\n", report->n_problems,
                  report->n_problems == 1 ? "" : "s");

@@ -16,6 +16,13 @@
 /* Names kept for the summary; further ones are counted. */
 enum { FEED_NAMES_MAX = 100 };
 
+/* What came of what was found, beside the feeder's counts. */
+struct feed_tally {
+    size_t found;
+    size_t unchanged;
+    size_t skipped;
+};
+
 struct feed_report {
     const char *program; /* "heddle feed" */
     struct progress progress;
@@ -23,9 +30,7 @@ struct feed_report {
     char *names[FEED_NAMES_MAX]; /* "PATH: reason" */
     size_t n_problems;
     size_t n_notes;
-    size_t found;
-    size_t unchanged;
-    size_t skipped;
+    struct feed_tally tallies[FEED_KINDS];
 };
 
 void feed_report_done(struct feed_report *report);
@@ -35,10 +40,11 @@ void feed_problem(struct feed_report *report, const char *name, const char *mess
 void feed_note(struct feed_report *report, const char *name, const char *message);
 /* Shows how much is done with: the bar runs with the broker's answers, not with the
  * walk, which is over long before. */
-void feed_show(struct feed_report *report, const struct feeder_counts *counts);
-/* Appends the summary. `what` is "runs" or "events". */
+void feed_show(struct feed_report *report, const struct feeder *feeder);
+/* Appends the summary; `what` is "runs" or "events". A line on traces comes when there
+ * are any, and stands alone when there is nothing else. */
 void feed_summary(const struct feed_report *report,
-                  const struct feeder_counts *counts,
+                  const struct feeder *feeder,
                   const char *what,
                   double seconds,
                   struct buf *out);

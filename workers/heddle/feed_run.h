@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One run of a campaign: is it new, is it whole, and then off it goes. */
+/* One run or trace: is it new, is it whole, and then off it goes. */
 #pragma once
 
 #include "campaign.h"
@@ -15,10 +15,11 @@
 
 struct feed_target {
     struct feeder *feeder;
-    struct sent *sent;
+    struct sent *sent; /* of what is fed at the moment */
     struct feed_report *report;
     const struct default_entry *defaults;
     size_t n_defaults;
+    const struct trace_ask *ask; /* of traces, by flags */
     struct slice node;
     bool again; /* send also what is known */
 };

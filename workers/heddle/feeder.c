@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sends tuning events and remembers them once they are delivered. */
+/* Sends events and remembers them once they are delivered. */
 #include "feeder.h"
 
 #include <stdlib.h>
@@ -8,24 +8,29 @@
 #include "cleanup.h"
 #include "clock.h"
 #include "serde.h"
+#include "topics.h"
 
 enum { WAIT_MS = 100, QUEUE_TIMEOUT_MS = 10000 };
 /* Largest encoded event: the inline parts, twice over, and the names. */
 #define RECORD_MAX_BYTES ((size_t)64 << 20)
 
-static const char topic[] = "heddle.tunings";
+const char *
+feed_topic(enum feed_kind kind)
+{
+    return kind == FEED_RUNS ? TOPIC_TUNINGS : TOPIC_TRACES;
+}
 
 struct feeder {
     struct feeder_events events;
     struct producer *producer;
-    struct serde *serde;
+    struct serde *serdes[FEED_KINDS];
     struct arena arena; /* of the event at hand */
     struct buf record;
     struct delivery *on_way;
     size_t n_on_way;
     size_t bytes_on_way;
     int64_t heard_ms; /* when the last report came, or the first event left */
-    struct feeder_counts counts;
+    struct feeder_counts counts[FEED_KINDS];
     struct err failed; /* ends the feeding; kind ERR_OK while there is none */
 };
 
@@ -120,18 +125,19 @@ on_report(void *state, void *token, const struct err *err)
     struct feeder *feeder = state;
     CLEANUP(delivery_freep) struct delivery *delivery = token;
     struct err failed = {0};
+    struct feeder_counts *counts = &feeder->counts[delivery->kind];
     arrive(feeder, delivery);
     feeder->heard_ms = clock_monotonic_ms();
     if (!err) {
-        feeder->counts.delivered++;
-        feeder->counts.bytes += delivery->bytes;
+        counts->delivered++;
+        counts->bytes += delivery->bytes;
         if (remember(delivery, &failed))
             keep_first(feeder, &failed);
     } else if (err->kind == ERR_RECORD) {
-        feeder->counts.refused++;
+        counts->refused++;
         feeder->events.refused(feeder->events.state, delivery->name, err);
     } else {
-        feeder->counts.undelivered++;
+        counts->undelivered++;
         keep_first(feeder, err);
     }
 }
@@ -148,8 +154,10 @@ feeder_new(const struct kafka_settings *kafka,
     }
     feeder->events = *events;
     buf_init(&feeder->record, RECORD_MAX_BYTES);
-    feeder->serde = serde_new(&tuning_event_type, NULL, err);
-    if (feeder->serde)
+    feeder->serdes[FEED_RUNS] = serde_new(&tuning_event_type, NULL, err);
+    if (feeder->serdes[FEED_RUNS])
+        feeder->serdes[FEED_TRACES] = serde_new(&trace_event_type, NULL, err);
+    if (feeder->serdes[FEED_TRACES])
         feeder->producer = producer_new(kafka, on_report, feeder, err);
     if (feeder->producer)
         return feeder;
@@ -169,8 +177,9 @@ feeder_free(struct feeder *feeder)
         CLEANUP(delivery_freep) struct delivery *delivery = feeder->on_way;
         arrive(feeder, delivery);
     }
-    if (feeder->serde)
-        serde_free(feeder->serde);
+    for (size_t i = 0; i < FEED_KINDS; i++)
+        if (feeder->serdes[i])
+            serde_free(feeder->serdes[i]);
     arena_done(&feeder->arena);
     buf_done(&feeder->record);
     free(feeder);
@@ -230,7 +239,7 @@ send_record(struct feeder *feeder,
             struct delivery **delivery,
             struct err *err)
 {
-    struct outgoing outgoing = {.topic = topic,
+    struct outgoing outgoing = {.topic = feed_topic((*delivery)->kind),
                                 .key = key,
                                 .value = buf_slice(&feeder->record),
                                 .timestamp_ms = timestamp_ms,
@@ -256,13 +265,33 @@ feeder_send(struct feeder *feeder,
     CLEANUP(delivery_freep) struct delivery *owned = delivery;
     struct tuning_event event;
     struct slice key;
+    owned->kind = FEED_RUNS;
     arena_reset(&feeder->arena);
     buf_reset(&feeder->record);
     if (tuning_build(parts, &feeder->arena, &event, &key, err) ||
-        serde_encode(feeder->serde, &event, &feeder->record, err))
+        serde_encode(feeder->serdes[FEED_RUNS], &event, &feeder->record, err))
         return err->kind;
     memcpy(owned->event_id, event.origin.event_id.data, DIGEST_HEX);
-    return send_record(feeder, key, tuning_timestamp_ms(&event), &owned, err);
+    return send_record(feeder, key, origin_timestamp_ms(&event.origin), &owned, err);
+}
+
+enum err_kind
+feeder_send_trace(struct feeder *feeder,
+                  const struct trace_parts *parts,
+                  struct delivery *delivery,
+                  struct err *err)
+{
+    CLEANUP(delivery_freep) struct delivery *owned = delivery;
+    struct trace_event event;
+    owned->kind = FEED_TRACES;
+    arena_reset(&feeder->arena);
+    buf_reset(&feeder->record);
+    if (trace_build(parts, &feeder->arena, &event, err) ||
+        serde_encode(feeder->serdes[FEED_TRACES], &event, &feeder->record, err))
+        return err->kind;
+    memcpy(owned->event_id, event.origin.event_id.data, DIGEST_HEX);
+    return send_record(feeder, event.request.request_id,
+                       origin_timestamp_ms(&event.origin), &owned, err);
 }
 
 enum err_kind
@@ -277,7 +306,8 @@ feeder_flush(struct feeder *feeder, struct err *err)
         if (stopped(feeder) && stop_at == INT64_MAX)
             stop_at = clock_monotonic_ms() + FEEDER_STOP_MS;
     }
-    feeder->counts.undelivered += feeder->n_on_way;
+    for (const struct delivery *left = feeder->on_way; left; left = left->next)
+        feeder->counts[left->kind].undelivered++;
     if (feeder->failed.kind)
         *err = feeder->failed;
     else if (feeder->n_on_way > 0)
@@ -294,7 +324,7 @@ feeder_resume(struct feeder *feeder)
 }
 
 const struct feeder_counts *
-feeder_counts(const struct feeder *feeder)
+feeder_counts(const struct feeder *feeder, enum feed_kind kind)
 {
-    return &feeder->counts;
+    return &feeder->counts[kind];
 }

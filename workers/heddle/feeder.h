@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sends tuning events and remembers each one once it is delivered. What is on its way is
- * bounded in events and bytes; everything happens on the caller's thread.
+ * Sends tuning and trace events and remembers each one once it is delivered. What is on
+ * its way is bounded in events and bytes; everything happens on the caller's thread.
  */
 #pragma once
 
 #include "err.h"
 #include "kafka.h"
 #include "sent.h"
+#include "trace_build.h"
 #include "tuning_build.h"
 
 #include <signal.h>
@@ -18,6 +19,12 @@
 enum { FEEDER_MAX_EVENTS = 1024, FEEDER_STOP_MS = 10000 };
 #define FEEDER_MAX_BYTES ((size_t)32 << 20)
 
+/* What is sent; each has its topic, its memory and its counts. */
+enum feed_kind { FEED_RUNS, FEED_TRACES, FEED_KINDS };
+
+/* heddle.tunings, heddle.traces */
+const char *feed_topic(enum feed_kind kind);
+
 /* A file that goes with an event, to be remembered. */
 struct delivery_file {
     char *path;
@@ -26,7 +33,8 @@ struct delivery_file {
 
 /* What to do when an event is delivered. */
 struct delivery {
-    char *name;        /* of the run or line, for messages */
+    char *name; /* of the run, trace or line, for messages */
+    enum feed_kind kind;
     struct sent *sent; /* NULL: nothing is remembered */
     char event_id[DIGEST_HEX];
     struct delivery_file *files;
@@ -78,6 +86,11 @@ enum err_kind feeder_send(struct feeder *feeder,
                           const struct tuning_parts *parts,
                           struct delivery *delivery,
                           struct err *err);
+/* The same for a trace. */
+enum err_kind feeder_send_trace(struct feeder *feeder,
+                                const struct trace_parts *parts,
+                                struct delivery *delivery,
+                                struct err *err);
 /* Serves reports for at most `timeout_ms`; the first error that ends the feeding. */
 enum err_kind feeder_poll(struct feeder *feeder, int timeout_ms, struct err *err);
 /*
@@ -87,4 +100,5 @@ enum err_kind feeder_poll(struct feeder *feeder, int timeout_ms, struct err *err
 enum err_kind feeder_flush(struct feeder *feeder, struct err *err);
 /* Forgets a failed delivery, so that a watch may try again. */
 void feeder_resume(struct feeder *feeder);
-const struct feeder_counts *feeder_counts(const struct feeder *feeder);
+const struct feeder_counts *feeder_counts(const struct feeder *feeder,
+                                          enum feed_kind kind);

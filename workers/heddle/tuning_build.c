@@ -8,6 +8,7 @@
 #include "json_scan.h"
 #include "line_form.h"
 #include "text.h"
+#include "uri.h"
 
 const struct slice tuning_producer = {"heddle-feed/" HEDDLE_VERSION,
                                       sizeof "heddle-feed/" HEDDLE_VERSION - 1};
@@ -115,43 +116,13 @@ payload_at(struct tuning_event *event, size_t i)
     return i <= event->logs.n ? &logs[i - 1].payload : &event->e2e.payload;
 }
 
-static bool
-is_unreserved(unsigned char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           strchr("-._~/", c) != NULL;
-}
-
-static struct slice
-file_uri(struct slice path, struct arena *arena)
-{
-    static const char digits[] = "0123456789ABCDEF";
-    static const char scheme[] = "file://";
-    char *uri = arena_alloc(arena, sizeof scheme + path.len * 3);
-    if (!uri)
-        return (struct slice){0};
-    memcpy(uri, scheme, sizeof scheme);
-    size_t len = sizeof scheme - 1;
-    for (size_t i = 0; i < path.len; i++) {
-        unsigned char c = (unsigned char)path.data[i];
-        if (c != '\0' && is_unreserved(c)) {
-            uri[len++] = (char)c;
-            continue;
-        }
-        uri[len++] = '%';
-        uri[len++] = digits[c >> 4];
-        uri[len++] = digits[c & 0xF];
-    }
-    return (struct slice){uri, len};
-}
-
 static enum err_kind
 claim_part(const struct tuning_part *part,
            struct payload *payload,
            struct arena *arena,
            struct err *err)
 {
-    struct slice uri = file_uri(part->path, arena);
+    struct slice uri = file_uri_make(part->path, arena);
     if (!uri.data)
         return err_no_memory(err, "a claim");
     *payload = (struct payload){
@@ -376,9 +347,9 @@ tuning_build(const struct tuning_parts *parts,
 }
 
 int64_t
-tuning_timestamp_ms(const struct tuning_event *event)
+origin_timestamp_ms(const struct origin *origin)
 {
-    int64_t us = event->origin.captured_at_us;
+    int64_t us = origin->captured_at_us;
     int64_t ms = us / 1000;
     return us % 1000 < 0 ? ms - 1 : ms;
 }

@@ -70,5 +70,5 @@ enum err_kind tuning_build(const struct tuning_parts *parts,
                            struct slice *ret_key,
                            struct err *err);
 
-/* Timestamp of the record in ms: that of captured_at_us, rounded down. */
-int64_t tuning_timestamp_ms(const struct tuning_event *event);
+/* Timestamp of an event's record in ms: that of captured_at_us, rounded down. */
+int64_t origin_timestamp_ms(const struct origin *origin);

@@ -7,6 +7,7 @@
 #include "broker.h"
 #include "candidate_table.h"
 #include "gate_rig.h"
+#include "run_heddle.h"
 #include "topics.h"
 #include "trace_event.h"
 #include "warning.h"
@@ -313,6 +314,44 @@ gives_the_same_records_when_the_topic_is_read_again(void **state)
     gate_samples_done(&samples);
 }
 
+static size_t
+count_tapped(const char *topic)
+{
+    struct process tap;
+    int status = heddle_run(&tap, NULL,
+                            WORDS("tap", "--brokers", broker.bootstrap, "--from", "start",
+                                  "--until-end", topic));
+    size_t n = 0;
+    for (const char *at = tap.text; (at = strstr(at, "{\"topic\": ")) != NULL; at++)
+        n++;
+    if (status != 0)
+        fail_msg("%s: status %d: %.500s", topic, status, tap.text);
+    process_close(&tap);
+    return n;
+}
+
+static void
+is_shown_by_tap_topic_by_topic(void **state)
+{
+    (void)state;
+    struct gate_samples samples;
+    struct process worker;
+    gate_samples_read(&samples, 0);
+    const struct split_record *healed = &samples.items[1].record;
+    gate_rig_send(&rig, &samples.items[0].record);
+    gate_rig_send(&rig, healed);
+    start_worker(&worker);
+    gate_rig_wait_drained(&rig, group);
+    gate_rig_stop(&worker);
+
+    assert_int_equal(count_tapped(TOPIC_SPLITS), 2);
+    assert_int_equal(count_tapped(TOPIC_AUDIT_SPLITS), 2);
+    assert_int_equal(count_tapped(TOPIC_CANDIDATES), 1);
+    assert_int_equal(count_tapped(TOPIC_TRACES), 1);
+    assert_true(count_tapped(TOPIC_WARNINGS) >= 1);
+    gate_samples_done(&samples);
+}
+
 static void
 wait_for_verdicts(size_t n)
 {
@@ -430,6 +469,8 @@ main(void)
             close_rig),
         cmocka_unit_test_setup_teardown(
             gives_the_same_records_when_the_topic_is_read_again, open_rig, close_rig),
+        cmocka_unit_test_setup_teardown(is_shown_by_tap_topic_by_topic, open_rig,
+                                        close_rig),
         cmocka_unit_test_setup_teardown(loses_and_changes_nothing_when_it_is_killed,
                                         open_rig, close_rig),
         cmocka_unit_test_setup_teardown(

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit_row.h"
 #include "catalog.h"
 #include "cleanup.h"
 #include "deadletter.h"
@@ -17,7 +16,6 @@
 #include "serde.h"
 #include "tap_line.h"
 #include "topics.h"
-#include "tuning_event.h"
 #include "warning.h"
 
 enum {
@@ -77,15 +75,9 @@ CLEANUP_DEFINE(struct registry, registry_free);
 CLEANUP_DEFINE(struct serde, serde_free);
 CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 
-/* A value of any of the topics that have a schema. */
-union value {
-    struct tuning_event tuning;
-    struct audit_row row;
-    struct warning warning;
-};
-
 struct tap {
-    struct serde *serde; /* NULL: the topic's values are shown as they are */
+    struct serde *serde;            /* NULL: the topic's values are shown as they are */
+    const struct record_type *type; /* of the serde */
     struct arena arena;
     struct buf json;
     struct buf line;
@@ -137,13 +129,13 @@ is_like(const char *pattern, struct slice text)
 static struct slice
 code_of(const struct tap *tap,
         const struct message *in,
-        const union value *value,
+        const void *value,
         const struct err *bad)
 {
     if (bad)
         return slice_of(bad->code);
-    if (in->value.data && tap->serde && strcmp(in->topic, TOPIC_WARNINGS) == 0)
-        return value->warning.code;
+    if (value && tap->type == &warning_type)
+        return ((const struct warning *)value)->code;
     return header_last(in->headers, in->n_headers, DEAD_CODE);
 }
 
@@ -182,23 +174,29 @@ check_filters(struct err *err)
 /* --- one record
  * ----------------------------------------------------------------------------- */
 
-/* Fills tap->json when the value has a schema and is there. */
+/* Fills tap->json when the value has a schema and is there; otherwise `*ret_value` is
+ * NULL. It lies in the arena. */
 static enum err_kind
-decode(struct tap *tap, const struct message *in, union value *ret_value, struct err *err)
+decode(struct tap *tap, const struct message *in, void **ret_value, struct err *err)
 {
+    *ret_value = NULL;
     buf_reset(&tap->json);
     arena_reset(&tap->arena);
     if (!tap->serde || !in->value.data)
         return ERR_OK;
-    if (serde_decode(tap->serde, in->value, &tap->arena, ret_value, err))
+    void *value = arena_alloc(&tap->arena, tap->type->size);
+    if (!value)
+        return err_no_memory(err, "a record");
+    if (serde_decode(tap->serde, in->value, &tap->arena, value, err))
         return err->kind;
-    return codec_to_json(serde_codec(tap->serde), ret_value, &tap->json, err);
+    *ret_value = value;
+    return codec_to_json(serde_codec(tap->serde), value, &tap->json, err);
 }
 
 static enum err_kind
 show(struct tap *tap, const struct message *in, struct err *err)
 {
-    union value value;
+    void *value;
     struct err bad = {0};
     enum err_kind kind = decode(tap, in, &value, &bad);
     if (kind == ERR_FATAL || kind == ERR_RETRY) {
@@ -206,7 +204,7 @@ show(struct tap *tap, const struct message *in, struct err *err)
         return kind;
     }
     if (!fits("key=", in->key) ||
-        !fits("code=", code_of(tap, in, &value, kind ? &bad : NULL)))
+        !fits("code=", code_of(tap, in, value, kind ? &bad : NULL)))
         return ERR_OK;
     struct slice json = {0};
     if (!kind && tap->json.len)
@@ -276,7 +274,7 @@ run(const struct program_call *call, struct err *err)
     CLEANUP(serde_freep)
     struct serde *serde =
         type && !err->kind ? serde_new(type, registry ? &source : NULL, err) : NULL;
-    CLEANUP(tap_done) struct tap tap = {.serde = serde};
+    CLEANUP(tap_done) struct tap tap = {.serde = serde, .type = type};
     buf_init(&tap.json, LINE_BYTES);
     buf_init(&tap.line, LINE_BYTES);
     if (err->kind)

@@ -4,6 +4,7 @@
 #include "codec.h"
 #include "decide.h"
 #include "derive.h"
+#include "digest.h"
 #include "from_record.h"
 #include "impossible.h"
 #include "ratio.h"
@@ -426,6 +427,57 @@ sends_one_retry_that_heals_and_names_its_origin(void **state)
     fixture_done(&fixture);
 }
 
+/* The line that the id of the retry's event is the digest of (events.md 2). */
+static void
+names_the_event_of_a_retry_by_what_it_asks(void **state)
+{
+    (void)state;
+    static const char line[] =
+        "{\"payload\": \"aa\", \"request\": {\"attempt\": 2, \"baseline\": {\"conc\": "
+        "\"16\", \"osl\": null, \"random_range_ratio\": null}, \"campaign_framework\": "
+        "null, \"framework\": \"vllm\", \"framework_kind\": null, \"from_mode\": "
+        "\"mixed\", \"model_name\": \"Qwen \\u00e9\", \"request_id\": \"r7/2\", "
+        "\"requested_mode\": \"prefilldecode\", \"retry_of\": \"r7\", "
+        "\"source_warning_code\": \"steady_state_chunk_low_quality\", "
+        "\"target_platform\": null}, \"split\": {\"allow_degraded\": false, \"conc\": "
+        "16, \"iterations\": \"all\", \"llm_inference\": true, \"max_num_seq\": null, "
+        "\"mode\": \"auto\", \"num_steps\": 32, \"osl\": 1024.0, \"r\": 0.8, "
+        "\"salvage\": false}, \"trace_name\": \"t.json\"}";
+    struct fixture fixture;
+    struct storage storage = {.span = {0, 8}};
+    struct split_record record;
+    struct err err;
+    char id[DIGEST_HEX];
+    fixture_open(&fixture);
+    healing_record(&storage, &record);
+    record.trace.name = SLICE("t.json");
+    record.request.framework = SLICE("vllm");
+    record.request.framework_kind = (struct slice){0};
+    record.request.model_name = SLICE("Qwen \u00e9");
+    record.request.has_baseline = true;
+    record.request.baseline = (struct baseline){.conc = SLICE("16")};
+    record.split = (struct split_parameters){
+        .num_steps = 32,
+        .has_conc = true,
+        .conc = 16,
+        .has_osl = true,
+        .osl = 1024,
+        .has_r = true,
+        .r = 0.8,
+        .mode = SLICE("auto"),
+        .iterations = SLICE("all"),
+        .llm_inference = true,
+    };
+
+    assert_int_equal(derive(&fixture, &record, &err), ERR_OK);
+
+    const struct trace_event *event = first_of(&fixture, "heddle.traces");
+    assert_non_null(event);
+    digest_hex(SLICE(line), id);
+    assert_true(slice_is(event->origin.event_id, id));
+    fixture_done(&fixture);
+}
+
 static void
 refuses_a_framework_kind_that_contradicts_the_framework(void **state)
 {
@@ -536,6 +588,7 @@ main(void)
         cmocka_unit_test(no_record_gets_an_empty_chunk_accepted_or_a_second_retry),
         cmocka_unit_test(answers_the_same_after_a_round_trip_through_avro),
         cmocka_unit_test(sends_one_retry_that_heals_and_names_its_origin),
+        cmocka_unit_test(names_the_event_of_a_retry_by_what_it_asks),
         cmocka_unit_test(refuses_a_framework_kind_that_contradicts_the_framework),
         cmocka_unit_test(refuses_a_record_of_local_mode),
         cmocka_unit_test(tells_each_impossible_number),

@@ -4,71 +4,8 @@
 
 #include "cleanup.h"
 #include "digest.h"
-#include "json_out.h"
 #include "topics.h"
-#include "trace_event.h"
-
-static void
-write_baseline(struct buf *out, const struct request *request)
-{
-    if (!request->has_baseline) {
-        json_out_text(out, "baseline", (struct slice){0});
-        return;
-    }
-    json_out_name(out, "baseline");
-    buf_add_byte(out, '{');
-    json_out_text(out, "conc", request->baseline.conc);
-    json_out_text(out, "osl", request->baseline.osl);
-    json_out_text(out, "random_range_ratio", request->baseline.random_range_ratio);
-    buf_add_byte(out, '}');
-}
-
-static void
-write_request(struct buf *out, const struct request *request)
-{
-    json_out_name(out, "request");
-    buf_add_byte(out, '{');
-    json_out_count(out, "attempt", request->attempt);
-    write_baseline(out, request);
-    json_out_text(out, "campaign_framework", request->campaign_framework);
-    json_out_text(out, "framework", request->framework);
-    json_out_text(out, "framework_kind", request->framework_kind);
-    json_out_text(out, "from_mode", request->from_mode);
-    json_out_text(out, "model_name", request->model_name);
-    json_out_text(out, "request_id", request->request_id);
-    json_out_text(out, "requested_mode", request->requested_mode);
-    json_out_text(out, "retry_of", request->retry_of);
-    json_out_text(out, "source_warning_code", request->source_warning_code);
-    json_out_text(out, "target_platform", request->target_platform);
-    buf_add_byte(out, '}');
-}
-
-static void
-write_count(struct buf *out, const char *name, bool known, int64_t count)
-{
-    if (known)
-        json_out_count(out, name, count);
-    else
-        json_out_text(out, name, (struct slice){0});
-}
-
-static void
-write_split(struct buf *out, const struct split_request_parameters *split)
-{
-    json_out_name(out, "split");
-    buf_add_byte(out, '{');
-    json_out_bool(out, "allow_degraded", split->allow_degraded);
-    write_count(out, "conc", split->has_conc, split->conc);
-    json_out_text(out, "iterations", split->iterations);
-    json_out_bool(out, "llm_inference", split->llm_inference);
-    write_count(out, "max_num_seq", split->has_max_num_seq, split->max_num_seq);
-    json_out_text(out, "mode", split->mode);
-    json_out_count(out, "num_steps", split->num_steps);
-    json_out_amount(out, "osl", AMOUNT_IF(split->has_osl, split->osl));
-    json_out_amount(out, "r", AMOUNT_IF(split->has_r, split->r));
-    json_out_bool(out, "salvage", split->salvage);
-    buf_add_byte(out, '}');
-}
+#include "trace_line.h"
 
 /* The digest of the event without its origin, in line form. */
 static enum err_kind
@@ -76,12 +13,7 @@ make_id(struct trace_event *event, struct arena *arena, struct err *err)
 {
     CLEANUP(buf_done) struct buf line = BUF_INIT;
     char id[DIGEST_HEX];
-    buf_add_byte(&line, '{');
-    json_out_text(&line, "payload", event->payload.claim.sha256);
-    write_request(&line, &event->request);
-    write_split(&line, &event->split);
-    json_out_text(&line, "trace_name", event->trace_name);
-    buf_add_byte(&line, '}');
+    trace_line_event(&line, event, event->payload.claim.sha256);
     if (line.failed)
         return err_no_memory(err, "the event of a retry");
     digest_hex(buf_slice(&line), id);

@@ -20,6 +20,7 @@
 #include "origin.h"
 #include "remote.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 struct claim_limits {
@@ -29,8 +30,9 @@ struct claim_limits {
     const struct remote_settings *remote; /* NULL: no http(s):// and no s3:// */
     int64_t
         deadline_ms; /* of transfers, on clock_monotonic_ms(); 0: only a stall ends one */
-    const char *tmp_dir;     /* of spools; NULL: $TMPDIR, else /var/tmp */
-    int64_t max_spool_bytes; /* of one spool */
+    const char *tmp_dir;          /* of spools; NULL: $TMPDIR, else /var/tmp */
+    int64_t max_spool_bytes;      /* of one spool */
+    const atomic_bool *cancelled; /* ends transfers soon once it is set; NULL: never */
 };
 
 /*

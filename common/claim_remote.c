@@ -69,6 +69,7 @@ make_client(const struct fetch *fetch, enum claim_scheme scheme, struct err *err
         .timeout_ms = time_left_ms(fetch->limits),
         .stall_timeout_ms = remote->stall_timeout_ms,
         .max_bytes = MAX_ERROR_BYTES,
+        .cancelled = fetch->limits->cancelled,
     };
     return scheme == CLAIM_S3 ? s3_client(&remote->s3, &settings, err)
                               : http_new(&settings, err);

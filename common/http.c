@@ -51,6 +51,29 @@ apply_times(CURL *curl, const struct http_settings *s)
     }
 }
 
+/* Asked about every second, and when something moves. */
+static int
+is_cancelled(
+    void *state, curl_off_t to_get, curl_off_t got, curl_off_t to_put, curl_off_t put)
+{
+    const atomic_bool *cancelled = state;
+    (void)to_get;
+    (void)got;
+    (void)to_put;
+    (void)put;
+    return atomic_load_explicit(cancelled, memory_order_relaxed);
+}
+
+static void
+apply_cancelled(CURL *curl, const struct http_settings *s)
+{
+    if (!s->cancelled)
+        return;
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, is_cancelled);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, s->cancelled);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+}
+
 static void
 apply(CURL *curl, const struct http_settings *s)
 {
@@ -60,6 +83,7 @@ apply(CURL *curl, const struct http_settings *s)
     curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)MAX_REDIRECTS);
     curl_easy_setopt(curl, CURLOPT_USERAGENT, "heddle/" HEDDLE_VERSION);
     apply_times(curl, s);
+    apply_cancelled(curl, s);
     if (s->signature) {
         curl_easy_setopt(curl, CURLOPT_AWS_SIGV4, s->signature);
         curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
@@ -197,6 +221,8 @@ explain(const struct http *http,
                        "%s answered with more than %zu bytes", request->url,
                        http->max_bytes);
     switch ((int)code) {
+    case CURLE_ABORTED_BY_CALLBACK:
+        return err_set(err, ERR_RETRY, "http_ended", "%s: cancelled", request->url);
     case CURLE_OPERATION_TIMEDOUT:
         return err_set(err, ERR_RETRY, "http_timeout", "%s: %s", request->url, why);
     case CURLE_PEER_FAILED_VERIFICATION:

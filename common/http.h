@@ -9,6 +9,7 @@
 #include "err.h"
 #include "slice.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,10 +22,12 @@ struct http_settings {
     const char *ca_file;   /* PEM; NULL: the system's */
     const char *cert_file; /* PEM client certificate, with `key_file` */
     const char *key_file;
-    int64_t connect_timeout_ms; /* 0: 5 s */
-    int64_t timeout_ms;         /* of the whole request; 0: 30 s; HTTP_NO_TIMEOUT */
-    int64_t stall_timeout_ms;   /* without a byte in either direction; 0: none */
-    size_t max_bytes;           /* of the answer's body; 0: 4 MiB */
+    int64_t connect_timeout_ms;   /* 0: 5 s */
+    int64_t timeout_ms;           /* of the whole request; 0: 30 s; HTTP_NO_TIMEOUT */
+    int64_t stall_timeout_ms;     /* without a byte in either direction; 0: none */
+    size_t max_bytes;             /* of the answer's body; 0: 4 MiB */
+    const atomic_bool *cancelled; /* once set, a request ends within a second or so; NULL:
+                                     never */
     /* Signs requests as Amazon does (version 4), "aws:amz:REGION:SERVICE", with username
      * and password as the keys; NULL: not. Such requests follow no redirect, and their
      * path goes as it is. */
@@ -73,9 +76,9 @@ void http_response_done(struct http_response *response);
 /*
  * ERR_OK for every answer, whatever its status. ERR_RETRY "http_unreachable" (refused,
  * unknown host, reset) or "http_timeout"; ERR_RETRY "http_answer_too_large" above the
- * ceiling, "http_ended" when the sink wanted no more; ERR_FATAL EXIT_CONFIG "http_tls"
- * when the server's certificate or ours is refused, "http_bad_url" for an unusable
- * address. No message shows a password.
+ * ceiling, "http_ended" when the sink wanted no more or it was cancelled; ERR_FATAL
+ * EXIT_CONFIG "http_tls" when the server's certificate or ours is refused, "http_bad_url"
+ * for an unusable address. No message shows a password.
  */
 enum err_kind http_call(struct http *http,
                         const struct http_request *request,

@@ -2,8 +2,10 @@
 /* Records in work on threads of their own. */
 #include "jobs.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "clock.h"
 
@@ -18,6 +20,7 @@ struct entry {
     struct arena results; /* of job.out */
     enum state state;     /* from here on under the lock */
     int64_t since_ms;     /* while running */
+    int lane;             /* likewise */
     bool is_dropped;      /* nobody waits for it */
     bool is_alone;
     bool is_blamed; /* read by its owner, and marked in the journal, to the end */
@@ -32,8 +35,9 @@ struct jobs {
     int n_threads;
     pthread_mutex_t lock; /* of what follows, and of the entries' states */
     int next_lane;
-    pthread_cond_t work; /* a job may be begun, or the threads are to end */
-    struct entry *first; /* in the order in which they were started */
+    pthread_cond_t work;  /* a job may be begun, or the threads are to end */
+    pthread_cond_t ended; /* a job has ended */
+    struct entry *first;  /* in the order in which they were started */
     bool is_held_back;
     bool is_ending;
 };
@@ -89,16 +93,16 @@ next_to_run(const struct jobs *jobs)
 }
 
 static void
-work_on(struct jobs *jobs, struct entry *entry, int lane)
+work_on(struct jobs *jobs, struct entry *entry)
 {
     struct job *job = &entry->job;
-    journal_enter(jobs->journal, lane, job->in.partition, job->in.offset);
+    journal_enter(jobs->journal, entry->lane, job->in.partition, job->in.offset);
     unlock(jobs);
     job->kind = jobs->ops->run(jobs->worker_state, &job->in, job->task, &entry->cancelled,
                                &job->out, &job->err);
     lock(jobs);
     if (!entry->is_blamed)
-        journal_leave(jobs->journal, lane);
+        journal_leave(jobs->journal, entry->lane);
 }
 
 /* The caller holds the lock. */
@@ -112,6 +116,7 @@ end_entry(struct jobs *jobs, struct entry *entry)
         free_entry(entry);
     }
     pthread_cond_broadcast(&jobs->work);
+    pthread_cond_broadcast(&jobs->ended);
 }
 
 static void *
@@ -128,7 +133,8 @@ run_thread(void *state)
         }
         entry->state = RUNNING;
         entry->since_ms = clock_monotonic_ms();
-        work_on(jobs, entry, lane);
+        entry->lane = lane;
+        work_on(jobs, entry);
         end_entry(jobs, entry);
     }
     unlock(jobs);
@@ -152,6 +158,7 @@ jobs_new(const struct worker_jobs *ops,
     jobs->next_lane = FIRST_LANE;
     pthread_mutex_init(&jobs->lock, NULL);
     pthread_cond_init(&jobs->work, NULL);
+    pthread_cond_init(&jobs->ended, NULL);
     while (jobs->n_threads < *ops->threads &&
            pthread_create(&jobs->threads[jobs->n_threads], NULL, run_thread, jobs) == 0)
         jobs->n_threads++;
@@ -173,6 +180,44 @@ cancel_all(struct jobs *jobs)
     unlock(jobs);
 }
 
+/* The caller holds the lock. */
+static bool
+is_running(const struct jobs *jobs)
+{
+    for (const struct entry *entry = jobs->first; entry; entry = entry->next)
+        if (entry->state == RUNNING)
+            return true;
+    return false;
+}
+
+/* What was only slow to end is not to be counted as a crash; the caller holds the lock.
+ */
+static void
+acquit(struct jobs *jobs)
+{
+    for (const struct entry *entry = jobs->first; entry; entry = entry->next)
+        if (entry->state == RUNNING && !entry->is_blamed)
+            journal_leave(jobs->journal, entry->lane);
+}
+
+bool
+jobs_end(struct jobs *jobs, int64_t timeout_ms)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)(timeout_ms / 1000) + 1; /* rounded up */
+    cancel_all(jobs);
+    lock(jobs);
+    while (is_running(jobs) &&
+           pthread_cond_timedwait(&jobs->ended, &jobs->lock, &until) != ETIMEDOUT) {
+    }
+    bool has_ended = !is_running(jobs);
+    if (!has_ended)
+        acquit(jobs);
+    unlock(jobs);
+    return has_ended;
+}
+
 void
 jobs_free(struct jobs *jobs)
 {
@@ -187,6 +232,7 @@ jobs_free(struct jobs *jobs)
         free_entry(entry);
     }
     pthread_cond_destroy(&jobs->work);
+    pthread_cond_destroy(&jobs->ended);
     pthread_mutex_destroy(&jobs->lock);
     free(jobs);
 }

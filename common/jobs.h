@@ -37,6 +37,12 @@ struct jobs *jobs_new(const struct worker_jobs *ops,
                       void *state,
                       struct journal *journal,
                       struct err *err);
+/*
+ * Cancels what is in work and waits for it; nothing is begun any more. False: something
+ * still runs after that time, so that the process has to leave over it; it is not counted
+ * as a crash, unless it was late.
+ */
+bool jobs_end(struct jobs *jobs, int64_t timeout_ms);
 /* Takes NULL. Cancels what is in work and waits for the threads, however long. */
 void jobs_free(struct jobs *jobs);
 

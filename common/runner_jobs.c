@@ -7,13 +7,11 @@
 #include "runner_internal.h"
 
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "log.h"
 #include "outbox.h"
-#include "watchdog.h"
-
-enum { CLOSE_JOBS_TIMEOUT_MS = 10000 };
 
 enum err_kind
 runner_open_jobs(struct runner *runner, struct err *err)
@@ -31,11 +29,14 @@ runner_close_jobs(struct runner *runner, int status)
 {
     if (!runner->jobs)
         return;
-    watchdog_arm(WATCH_CLOSE, CLOSE_JOBS_TIMEOUT_MS, status,
-                 "the end of what is in work");
+    if (!jobs_end(runner->jobs, runner->settings.drain_timeout_ms / 4)) {
+        log_event(
+            LOG_WARNING, "a record in work does not end: leaving without it",
+            LOG_FIELDS(LOG_STR("code", "job_cancelled"), LOG_INTEGER("status", status)));
+        _exit(status);
+    }
     jobs_free(runner->jobs);
     runner->jobs = NULL;
-    watchdog_disarm(WATCH_CLOSE);
 }
 
 enum err_kind

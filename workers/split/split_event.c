@@ -19,7 +19,8 @@ struct work {
     const atomic_bool *cancelled;
     struct split_frame frame;
     struct buf base;
-    size_t at;                   /* of inline bytes: read so far */
+    size_t at; /* of inline bytes: read so far */
+    struct claim_limits limits;
     struct claim_stream *stream; /* NULL: they came inline */
     struct scratch scratch;
     struct split_spill spill;
@@ -366,9 +367,11 @@ split_event_run(const struct splitter *splitter,
         .event = &task->event,
         .params = &task->params,
         .cancelled = cancelled,
+        .limits = splitter->limits,
         .scratch = {.fd = -1},
         .writer = {.store = splitter->store},
     };
+    work.limits.cancelled = cancelled;
     if (make_frame(splitter, task, in, out, &work.frame, err))
         return err->kind;
     return run(&work, err);

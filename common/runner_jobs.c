@@ -30,6 +30,8 @@ runner_close_jobs(struct runner *runner, int status)
     if (!runner->jobs)
         return;
     if (!jobs_end(runner->jobs, runner->settings.drain_timeout_ms / 4)) {
+        if (status)
+            log_err(LOG_ERROR, &runner->failure);
         log_event(
             LOG_WARNING, "a record in work does not end: leaving without it",
             LOG_FIELDS(LOG_STR("code", "job_cancelled"), LOG_INTEGER("status", status)));

@@ -4,10 +4,13 @@
  * event, lie on disk or behind a slow server; what is refused, what is dead, and what a
  * kill, a stop, a slow and a hung trace leave behind.
  */
+#include <arpa/inet.h>
 #include <dirent.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -651,6 +654,187 @@ leaves_nothing_half_written_when_it_is_killed(void **state)
     free(path);
 }
 
+/* --- long work -----------------------------------------------------------------------
+ */
+
+enum { SLOW_MS = 40000, GRACE_MS = 20000, QUICK = 6, HANGS = 3 };
+
+/* The group would take a member that polls so seldom, or not at all, for dead. */
+static const char *const impatient[] = {
+    "-X", "max.poll.interval.ms=10000", "--claim-stall-timeout", "10m", "--jobs", "2",
+    NULL};
+
+/* Answers the one trace after `delay_ms`. */
+static struct canned_http *
+serve(struct canned_answer *answer, const struct buf *trace, unsigned delay_ms)
+{
+    struct canned_http *server = canned_http_start(NULL);
+    assert_int_equal(strlen(trace->data), trace->len);
+    *answer =
+        (struct canned_answer){.status = 200, .body = trace->data, .delay_ms = delay_ms};
+    canned_http_answer(server, answer, 1);
+    return server;
+}
+
+static void
+send_address(const char *request_id, const char *base, struct slice bytes)
+{
+    char uri[LINE_BYTES];
+    snprintf(uri, sizeof uri, "%s/slow.json", base);
+    send_claim(request_id, uri, bytes);
+}
+
+static size_t
+records_of(const char *key)
+{
+    struct seen seen;
+    size_t n = 0;
+    read_topic(TOPIC_SPLITS, 0, &seen);
+    for (size_t i = 0; i < seen.n; i++)
+        n += slice_is(seen.keys[i], key);
+    arena_done(&seen.arena);
+    return n;
+}
+
+static int64_t
+group_lag(void)
+{
+    struct kafka_settings settings = to_broker();
+    struct group_lag *lags = NULL;
+    struct err err = {0};
+    size_t n = 0;
+    int64_t lag = 0;
+    assert_int_equal(kafka_group_lag(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS,
+                                     &lags, &n, &err),
+                     ERR_OK);
+    for (size_t i = 0; i < n; i++)
+        lag += lags[i].lag;
+    free(lags);
+    return lag;
+}
+
+/* The slow trace holds up its own partition alone, and no member is thrown out for it. */
+static void
+finishes_a_slow_trace_once_while_others_flow(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    struct seen seen;
+    struct canned_answer answer;
+    make_trace(&trace, STEPS, LAUNCHES);
+    buf_text(&trace);
+    struct canned_http *server = serve(&answer, &trace, SLOW_MS);
+
+    send_address("slow", canned_http_url(server), buf_slice(&trace));
+    start_worker(&worker, impatient);
+    for (int i = 0; i < QUICK; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "quick%d", i);
+        send_inline(id, buf_slice(&trace));
+    }
+    read_topic(TOPIC_SPLITS, 1, &seen);
+    assert_false(slice_is(seen.keys[0], "slow"));
+    arena_done(&seen.arena);
+    read_topic(TOPIC_SPLITS, QUICK + 1, &seen);
+    arena_done(&seen.arena);
+
+    assert_null(strstr(worker.text, "partitions lost"));
+    end_worker(&worker, SIGTERM, 0);
+    assert_int_equal(canned_http_requests(server), 1);
+    assert_int_equal(records_of("slow"), 1);
+    assert_int_equal(group_lag(), 0);
+    canned_http_stop(server);
+}
+
+/* A request to stop ends the transfer; nobody is blamed, and the next start does it. */
+static void
+leaves_a_slow_trace_to_the_next_start(void **state)
+{
+    (void)state;
+    static const char *const short_drain[] = {"--drain-timeout", "4s", NULL};
+    CLEANUP(buf_done) struct buf trace;
+    struct process worker;
+    struct seen seen;
+    struct split_record record;
+    struct canned_answer answer;
+    make_trace(&trace, STEPS, LAUNCHES);
+    buf_text(&trace);
+    struct canned_http *server = serve(&answer, &trace, GRACE_MS);
+
+    send_address("slow", canned_http_url(server), buf_slice(&trace));
+    start_worker(&worker, short_drain);
+    while (canned_http_requests(server) == 0)
+        usleep(POLL_US);
+    end_worker(&worker, SIGTERM, 0);
+    assert_int_equal(records_of("slow"), 0);
+
+    answer.delay_ms = 0;
+    start_worker(&worker, NULL);
+    read_split("slow", 1, &seen, &record);
+    end_worker(&worker, SIGTERM, 0);
+    assert_int_equal(record.result, SPLIT_RESULT_SPLIT);
+    arena_done(&seen.arena);
+    canned_http_stop(server);
+}
+
+/* A server that takes the call and says nothing. */
+static int
+open_silence(char *ret_url, size_t size)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
+    assert_int_equal(listen(fd, 16), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &len), 0);
+    snprintf(ret_url, size, "http://127.0.0.1:%d", (int)ntohs(at.sin_port));
+    return fd;
+}
+
+/* Its own deadline ends the process, says why on the topic, and counts. */
+static void
+leaves_over_a_hung_trace_until_it_is_dead(void **state)
+{
+    (void)state;
+    static const char *const strict[] = {"--split-job-deadline", "1s",
+                                         "--claim-stall-timeout", "10m", NULL};
+    char url[LINE_BYTES];
+    char line[LINE_BYTES];
+    struct process worker;
+    struct seen seen;
+    struct warning warning;
+    struct err err = {0};
+    int silence = open_silence(url, sizeof url);
+
+    send_address("hung", url, SLICE("a trace"));
+    for (int i = 0; i < HANGS; i++) {
+        start_worker(&worker, strict);
+        if (!process_wait_line(&worker, "job_deadline", line, sizeof line, TIMEOUT_MS))
+            fail_msg("nobody is late:\n%s", worker.text);
+        assert_non_null(strstr(line, "offset 0"));
+        assert_int_equal(process_wait(&worker, TIMEOUT_MS), EXIT_JOB_DEADLINE);
+        process_close(&worker);
+    }
+    start_worker(&worker, strict);
+    read_topic(TOPIC_DEAD, 1, &seen);
+    end_worker(&worker, SIGTERM, 0);
+
+    assert_int_equal(seen.n, 1);
+    assert_true(slice_is(seen.codes[0], "crash_loop"));
+    arena_done(&seen.arena);
+    read_topic(TOPIC_WARNINGS, HANGS, &seen);
+    assert_int_equal(seen.n, HANGS);
+    assert_int_equal(serde_decode(warnings, seen.values[0], &seen.arena, &warning, &err),
+                     ERR_OK);
+    assert_true(slice_is(warning.code, "job_deadline"));
+    assert_true(slice_is(warning.subject, "hung"));
+    arena_done(&seen.arena);
+    close(silence);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -667,6 +851,12 @@ main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(refuses_once_the_store_stays_away, open_all,
                                         close_all),
         cmocka_unit_test_setup_teardown(leaves_nothing_half_written_when_it_is_killed,
+                                        open_all, close_all),
+        cmocka_unit_test_setup_teardown(finishes_a_slow_trace_once_while_others_flow,
+                                        open_all, close_all),
+        cmocka_unit_test_setup_teardown(leaves_a_slow_trace_to_the_next_start, open_all,
+                                        close_all),
+        cmocka_unit_test_setup_teardown(leaves_over_a_hung_trace_until_it_is_dead,
                                         open_all, close_all),
     };
     struct err err = {0};

@@ -377,7 +377,7 @@ names_what_is_past_its_deadline_and_leaves_its_mark(void **state)
 
     assert_non_null(late);
     assert_int_equal(late->in.offset, 3);
-    assert_true(jobs_end(jobs, TIMEOUT_S * 1000));
+    assert_true(jobs_end(jobs, TIMEOUT_S * INT64_C(1000)));
     jobs_free(jobs);
     assert_int_equal(crashes_after(&j, 2, 3), 1);
     journal_close(j.journal);

@@ -250,7 +250,7 @@ open_trace(struct work *work, struct err *err)
     const struct payload *payload = &work->event->payload;
     if (payload->kind == PAYLOAD_INLINE)
         return ERR_OK;
-    work->stream = claim_stream_new(&work->splitter->limits, &payload->claim, "trace");
+    work->stream = claim_stream_new(&work->limits, &payload->claim, "trace");
     if (!work->stream)
         return err_no_memory(err, "a trace");
     return claim_stream_open(work->stream, err);

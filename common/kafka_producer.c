@@ -9,11 +9,17 @@
 
 #include "clock.h"
 
-enum { QUEUE_POLL_MS = 20, WHAT_BYTES = 320 };
+enum {
+    QUEUE_POLL_MS = 20,
+    WHAT_BYTES = 320,
+    KNOWN_TOPICS = 16,
+    TOPIC_NAME_BYTES = 250, /* the longest that Kafka allows, and its end */
+};
 
 static const struct kafka_property plain_defaults[] = {
     {"partitioner", "murmur2_random"},
     {"compression.codec", "zstd"},
+    {"compression.level", "1"}, /* half the time of the default, a few bytes more */
     {"enable.idempotence", "true"},
     /* Back-pressure, not loss: an outage of any length keeps what is queued. */
     {"message.timeout.ms", "0"},
@@ -23,8 +29,16 @@ static const struct kafka_property plain_defaults[] = {
     {NULL, NULL},
 };
 
+/* By name each record would search the library's topics under its global lock. */
+struct known_topic {
+    char name[TOPIC_NAME_BYTES];
+    rd_kafka_topic_t *handle;
+};
+
 struct producer {
     struct kafka_client client; /* first: the opaque of the library's callbacks */
+    struct known_topic topics[KNOWN_TOPICS];
+    size_t n_topics;
     producer_report_fn *report;
     void *state;
     struct err failure; /* the first since the last flush; kind ERR_OK: none */
@@ -160,7 +174,8 @@ producer_new_transactional(const struct kafka_settings *settings,
     const struct kafka_property defaults[] = {
         {"partitioner", "murmur2_random"},
         {"compression.codec", "zstd"},
-        {"linger.ms", "5"},
+        {"compression.level", "1"},
+        {"linger.ms", "20"},
         {"queue.buffering.max.messages", "1000000"},
         {"queue.buffering.max.kbytes", "131072"},
         {"transaction.timeout.ms", timeout_text},
@@ -187,6 +202,8 @@ producer_free(struct producer *producer)
     if (!producer)
         return;
     producer->report = NULL;
+    for (size_t i = 0; i < producer->n_topics; i++)
+        rd_kafka_topic_destroy(producer->topics[i].handle);
     rd_kafka_purge(producer->client.rk, RD_KAFKA_PURGE_F_QUEUE |
                                             RD_KAFKA_PURGE_F_INFLIGHT |
                                             RD_KAFKA_PURGE_F_NON_BLOCKING);
@@ -217,6 +234,24 @@ sendable_timestamp(int64_t timestamp_ms)
     return timestamp_ms ? timestamp_ms : 1;
 }
 
+/* NULL: no topic can have that name. */
+static rd_kafka_topic_t *
+find_topic(struct producer *producer, const char *name)
+{
+    for (size_t i = 0; i < producer->n_topics; i++)
+        if (strcmp(producer->topics[i].name, name) == 0)
+            return producer->topics[i].handle;
+    rd_kafka_topic_t *handle = rd_kafka_topic_new(producer->client.rk, name, NULL);
+    if (!handle)
+        return NULL;
+    if (producer->n_topics == KNOWN_TOPICS) /* the last one is found by name again */
+        rd_kafka_topic_destroy(producer->topics[--producer->n_topics].handle);
+    struct known_topic *known = &producer->topics[producer->n_topics++];
+    snprintf(known->name, sizeof known->name, "%s", name);
+    known->handle = handle;
+    return handle;
+}
+
 static rd_kafka_resp_err_t
 try_send(struct producer *producer, const struct outgoing *record)
 {
@@ -225,8 +260,11 @@ try_send(struct producer *producer, const struct outgoing *record)
     void *value = (void *)(size_t)record->value.data;
     int64_t timestamp_ms = sendable_timestamp(record->timestamp_ms);
     int32_t partition = record->placed ? record->partition : RD_KAFKA_PARTITION_UA;
+    rd_kafka_topic_t *topic = find_topic(producer, record->topic);
+    if (!topic)
+        return rd_kafka_last_error();
     if (record->n_headers == 0)
-        return rd_kafka_producev(producer->client.rk, RD_KAFKA_V_TOPIC(record->topic),
+        return rd_kafka_producev(producer->client.rk, RD_KAFKA_V_RKT(topic),
                                  RD_KAFKA_V_PARTITION(partition),
                                  RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
                                  RD_KAFKA_V_KEY(key, record->key.len),
@@ -235,13 +273,25 @@ try_send(struct producer *producer, const struct outgoing *record)
                                  RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
     rd_kafka_headers_t *headers = copy_headers(record);
     rd_kafka_resp_err_t answer = rd_kafka_producev(
-        producer->client.rk, RD_KAFKA_V_TOPIC(record->topic),
-        RD_KAFKA_V_PARTITION(partition), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY),
-        RD_KAFKA_V_KEY(key, record->key.len), RD_KAFKA_V_VALUE(value, record->value.len),
-        RD_KAFKA_V_TIMESTAMP(timestamp_ms), RD_KAFKA_V_HEADERS(headers),
-        RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
+        producer->client.rk, RD_KAFKA_V_RKT(topic), RD_KAFKA_V_PARTITION(partition),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_KEY(key, record->key.len),
+        RD_KAFKA_V_VALUE(value, record->value.len), RD_KAFKA_V_TIMESTAMP(timestamp_ms),
+        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_OPAQUE(record->token), RD_KAFKA_V_END);
     if (answer)
         rd_kafka_headers_destroy(headers);
+    return answer;
+}
+
+/* The queue is full: waits for acknowledgements, which make room. */
+static rd_kafka_resp_err_t
+insist(struct producer *producer, const struct outgoing *record, int timeout_ms)
+{
+    int64_t deadline = clock_monotonic_ms() + timeout_ms;
+    rd_kafka_resp_err_t answer = RD_KAFKA_RESP_ERR__QUEUE_FULL;
+    while (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock_monotonic_ms() < deadline) {
+        producer_poll(producer, QUEUE_POLL_MS);
+        answer = try_send(producer, record);
+    }
     return answer;
 }
 
@@ -251,14 +301,11 @@ producer_send(struct producer *producer,
               int timeout_ms,
               struct err *err)
 {
-    int64_t deadline = clock_monotonic_ms() + timeout_ms;
     if (record->placed && !expect_placed(producer, record))
         return err_no_memory(err, "what a partition has acknowledged");
     rd_kafka_resp_err_t answer = try_send(producer, record);
-    while (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL && clock_monotonic_ms() < deadline) {
-        producer_poll(producer, QUEUE_POLL_MS);
-        answer = try_send(producer, record);
-    }
+    if (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL)
+        answer = insist(producer, record, timeout_ms);
     if (!answer)
         return ERR_OK;
     if (answer == RD_KAFKA_RESP_ERR__QUEUE_FULL)

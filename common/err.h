@@ -67,6 +67,18 @@ enum err_kind err_fatal(struct err *err,
                         const char *fmt,
                         ...) __attribute__((format(printf, 4, 5)));
 
+/* Back to no error, as before each record: the texts are emptied, not wiped. */
+static inline void
+err_clear(struct err *err)
+{
+    err->kind = ERR_OK;
+    err->exit_code = 0;
+    err->stage = NULL;
+    err->final_code = NULL;
+    err->code[0] = '\0';
+    err->msg[0] = '\0';
+}
+
 /* Names the stage of an error that has none yet, and returns its kind. */
 enum err_kind err_at(struct err *err, const char *stage);
 

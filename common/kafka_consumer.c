@@ -455,7 +455,7 @@ take_error(struct consumer *consumer, const rd_kafka_message_t *record, struct e
 struct consumed *
 consumer_poll(struct consumer *consumer, int timeout_ms, struct err *err)
 {
-    *err = (struct err){0};
+    err_clear(err);
     rd_kafka_message_t *record = rd_kafka_consumer_poll(consumer->client.rk, timeout_ms);
     if (consumer->failure.kind)
         *err = consumer->failure;

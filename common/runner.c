@@ -94,7 +94,8 @@ commit_offsets(struct runner *runner, struct err *err)
             *err = runner->failure.kind ? runner->failure : passing;
             return err->kind;
         }
-        status_turned(&runner->status);
+        runner_read_clock(runner);
+        status_turned(&runner->status, runner_now_ms(runner));
         kind = runner_try_commit(runner, err);
     }
     return kind;

@@ -126,7 +126,8 @@ runner_try_commit(struct runner *runner, struct err *err)
         kind = commit_state(runner, err);
         runner_drop_inputs(runner);
     }
-    runner->batch_since_ms = clock_monotonic_ms();
+    runner_read_clock(runner);
+    runner->batch_since_ms = runner_now_ms(runner);
     free(offsets);
     return kind;
 }
@@ -147,6 +148,6 @@ runner_batch_is_due(const struct runner *runner)
     return runner->n_inputs >= runner->batch_limit || runner->jobs ||
            runner->batch_bytes >= (size_t)runner->settings.batch_bytes ||
            (runner->settings.states && states_full(runner->settings.states)) ||
-           clock_monotonic_ms() - runner->batch_since_ms >=
+           runner_now_ms(runner) - runner->batch_since_ms >=
                runner->settings.batch_time_ms;
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "arena.h"
+#include "clock.h"
 #include "delivery.h"
 #include "err.h"
 #include "jobs.h"
@@ -47,6 +48,7 @@ struct part {
     bool stuck;       /* and said so */
     int64_t refused;  /* offset of a record whose results the broker refuses */
     struct err refused_why;
+    struct status_outcomes outcomes;
 };
 
 /* A record of the open batch, kept until it is delivered. */
@@ -93,10 +95,24 @@ struct runner {
     atomic_bool broker_lost;   /* and said so */
     atomic_llong connected_ms; /* when a broker was connected last */
     uint64_t random;
+    int64_t now_ns; /* the clock as it was last read, once or twice a record */
     int64_t shown_ms;
     struct line_limit dead_lines;
     struct jobs *jobs; /* NULL: the worker has none */
 };
+
+/* Reads the clock: after whatever may have taken long. */
+static inline void
+runner_read_clock(struct runner *runner)
+{
+    runner->now_ns = clock_monotonic_ns();
+}
+
+static inline int64_t
+runner_now_ms(const struct runner *runner)
+{
+    return runner->now_ns / 1000000;
+}
 
 /* The input topic. */
 static inline const char *
@@ -245,7 +261,7 @@ runner_on_revoked(void *state, const struct topic_partition *parts, size_t n, bo
 void runner_show(struct runner *runner);
 void runner_show_held(struct runner *runner);
 /* One line when no broker answers, one when it is back. */
-void runner_tell_broker(struct runner *runner, bool up);
+void runner_tell_broker(struct runner *runner, bool up, int64_t now_ms);
 /* For the watchdog: a call that does not end is no hang while no broker answers. */
 bool runner_is_cut_off(void *state);
 /* While a batch waits for its acknowledgements: nothing polls the consumer meanwhile. */

@@ -80,7 +80,7 @@ runner_hold(struct runner *runner,
     part->held_why = *why;
     part->due_ms = now_ms + backoff_delay_ms(&runner->settings.retry, part->attempts + 1,
                                              backoff_random(&runner->random));
-    status_record(&runner->status, in->partition, "retry");
+    series_add(part->outcomes.retry, 1);
     runner_show_held(runner);
     return ERR_OK;
 }

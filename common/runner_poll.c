@@ -2,7 +2,6 @@
 /* The next record of the batch: fresh from its topic, or a held one that is due. */
 #include "runner_internal.h"
 
-#include "clock.h"
 #include "log.h"
 
 enum { JOB_POLL_MS = 10 }; /* how soon a finished job is seen */
@@ -10,7 +9,7 @@ enum { JOB_POLL_MS = 10 }; /* how soon a finished job is seen */
 static int
 time_to_poll_ms(const struct runner *runner)
 {
-    int64_t now_ms = clock_monotonic_ms();
+    int64_t now_ms = runner_now_ms(runner);
     int64_t left_ms =
         runner->jobs && jobs_open(runner->jobs) > 0 ? JOB_POLL_MS : RUNNER_POLL_MS;
     if (runner->n_inputs > 0) {
@@ -27,7 +26,7 @@ time_to_poll_ms(const struct runner *runner)
 static struct consumed *
 poll_held(struct runner *runner)
 {
-    int64_t now_ms = clock_monotonic_ms();
+    int64_t now_ms = runner_now_ms(runner);
     for (size_t i = 0; i < runner->n_parts; i++)
         if (runner->parts[i].held && runner->parts[i].due_ms <= now_ms)
             return runner->parts[i].held;
@@ -60,11 +59,15 @@ enum err_kind
 runner_poll(struct runner *runner, struct consumed **ret, struct err *err)
 {
     *ret = poll_held(runner);
-    if (*ret)
+    if (*ret) {
+        runner_read_clock(runner);
         return ERR_OK;
+    }
     struct consumed *consumed =
         consumer_poll(runner->consumer, time_to_poll_ms(runner), err);
-    runner_tell_broker(runner, consumer_connected(runner->consumer));
+    runner_read_clock(runner);
+    runner_tell_broker(runner, consumer_connected(runner->consumer),
+                       runner_now_ms(runner));
     if (err->kind == ERR_FATAL)
         return err->kind;
     if (err->kind)
@@ -79,6 +82,6 @@ runner_poll(struct runner *runner, struct consumed **ret, struct err *err)
         return err->kind;
     }
     *ret = consumed;
-    *err = (struct err){0};
+    err_clear(err);
     return ERR_OK;
 }

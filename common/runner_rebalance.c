@@ -43,6 +43,7 @@ runner_on_assigned(void *state, const struct topic_partition *parts, size_t n)
             .restart = parts[i].offset,
             .refused = NO_OFFSET,
             .moved_ms = clock_monotonic_ms(),
+            .outcomes = status_outcomes(&runner->status, parts[i].partition),
         };
         journal_forget(runner->settings.journal, parts[i].partition, parts[i].offset);
         log_event(LOG_INFO, "partition assigned",

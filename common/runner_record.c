@@ -2,7 +2,6 @@
 /* One record, from the poll into the batch: derived, produced, settled by its error. */
 #include "runner_internal.h"
 
-#include "clock.h"
 #include "log.h"
 #include "outbox.h"
 
@@ -30,12 +29,12 @@ handle_one(struct runner *runner,
            struct err *err)
 {
     struct emits out = {.arena = &runner->arena};
-    *err = (struct err){0};
+    err_clear(err);
     arena_reset(&runner->arena);
     if (runner->jobs)
         return runner_job_take(runner, part, in, ret_records, ret_n, err);
-    int64_t since_ns = clock_monotonic_ns();
-    status_busy(&runner->status, in);
+    int64_t since_ns = runner->now_ns;
+    status_busy(&runner->status, in, runner_now_ms(runner));
     journal_enter(runner->settings.journal, RECORD_LANE, in->partition, in->offset);
     enum err_kind kind =
         runner->settings.worker->on_record(runner->settings.worker_state, in, &out, err);
@@ -43,8 +42,9 @@ handle_one(struct runner *runner,
         kind = outbox_encode(runner->outbox, &out, ret_records, ret_n, err);
     journal_leave(runner->settings.journal, RECORD_LANE);
     status_idle(&runner->status);
+    runner_read_clock(runner);
     series_observe(runner->status.record_seconds,
-                   (double)(clock_monotonic_ns() - since_ns) / 1e9);
+                   (double)(runner->now_ns - since_ns) / 1e9);
     return kind;
 }
 
@@ -85,13 +85,12 @@ runner_emit(struct runner *runner,
     return ERR_OK;
 }
 
-static void
-finish(struct runner *runner, const struct message *in, const char *outcome)
+static enum err_kind
+finish(struct part *part, const struct message *in, struct series *outcome)
 {
-    struct part *part = runner_find_part(runner, in->partition);
-    if (part)
-        part->next = in->offset + 1;
-    status_record(&runner->status, in->partition, outcome);
+    part->next = in->offset + 1;
+    series_add(outcome, 1);
+    return ERR_OK;
 }
 
 bool
@@ -127,11 +126,10 @@ settle(struct runner *runner, struct part *part, enum err_kind kind, struct err 
 {
     size_t index = runner->n_inputs - 1;
     const struct message *in = consumed_message(runner->inputs[index].consumed);
+    if (!kind)
+        return finish(part, in, part->outcomes.ok);
     struct err why = *err;
     switch (kind) {
-    case ERR_OK:
-        finish(runner, in, "ok");
-        return ERR_OK;
     case ERR_RETRY:
         if (!attempts_used_up(runner, part, &why))
             return runner_hold(runner, part, runner_take_last_input(runner), &why);
@@ -139,8 +137,8 @@ settle(struct runner *runner, struct part *part, enum err_kind kind, struct err 
     case ERR_RECORD:
         if (runner_bury(runner, in, index, &why, err))
             return err->kind;
-        finish(runner, in, "dead");
-        return ERR_OK;
+        return finish(part, in, part->outcomes.dead);
+    case ERR_OK:
     case ERR_FATAL:
     default:
         return ERR_FATAL;
@@ -169,7 +167,7 @@ take_in(struct runner *runner,
         log_event(LOG_DEBUG, "first record",
                   LOG_FIELDS(LOG_POSITION(in->topic, in->partition, in->offset)));
     if (runner->n_inputs == 1)
-        runner->batch_since_ms = clock_monotonic_ms();
+        runner->batch_since_ms = runner_now_ms(runner);
     return ERR_OK;
 }
 

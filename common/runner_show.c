@@ -2,7 +2,6 @@
 /* What the runner shows of itself: gauges, readiness, and lines when it stands still. */
 #include "runner_internal.h"
 
-#include "clock.h"
 #include "log.h"
 #include "watchdog.h"
 
@@ -43,7 +42,7 @@ static bool
 tell_stuck(struct runner *runner, struct part *part)
 {
     int64_t since_ms = runner_stands_since(part);
-    bool stuck = since_ms && clock_monotonic_ms() - since_ms >
+    bool stuck = since_ms && runner_now_ms(runner) - since_ms >
                                  STATUS_STUCK_MS + runner->settings.batch_time_ms;
     if (stuck && !part->stuck)
         log_event(
@@ -60,9 +59,8 @@ tell_stuck(struct runner *runner, struct part *part)
 }
 
 void
-runner_tell_broker(struct runner *runner, bool up)
+runner_tell_broker(struct runner *runner, bool up, int64_t now_ms)
 {
-    int64_t now_ms = clock_monotonic_ms();
     atomic_store(&runner->status.connected, up);
     if (up)
         atomic_store(&runner->connected_ms, now_ms);
@@ -82,8 +80,9 @@ runner_is_cut_off(void *state)
     struct runner *runner = state;
     if (!runner->producer || producer_answered(runner->producer, ANSWER_MS))
         return false;
-    status_turned(&runner->status);
-    runner_tell_broker(runner, false);
+    int64_t now_ms = clock_monotonic_ms(); /* in the watchdog's thread */
+    status_turned(&runner->status, now_ms);
+    runner_tell_broker(runner, false, now_ms);
     return true;
 }
 
@@ -91,10 +90,13 @@ void
 runner_on_waiting(void *state)
 {
     struct runner *runner = state;
-    status_turned(&runner->status);
+    runner_read_clock(runner);
+    status_turned(&runner->status, runner_now_ms(runner));
     series_set(runner->status.queued, producer_pending(runner->producer));
-    runner_tell_broker(runner, runner->delivery.ops->transactional &&
-                                   producer_connected(runner->producer));
+    runner_tell_broker(runner,
+                       runner->delivery.ops->transactional &&
+                           producer_connected(runner->producer),
+                       runner_now_ms(runner));
 }
 
 bool
@@ -123,16 +125,16 @@ show_part(struct runner *runner, struct part *part)
     int64_t readable = offsets.stable < 0 ? offsets.end : offsets.stable;
     offsets.drained = settled && offsets.end >= 0 && read_to >= offsets.end;
     if (settled && (read_to >= readable || part->next >= readable))
-        part->moved_ms = clock_monotonic_ms();
+        part->moved_ms = runner_now_ms(runner);
     status_partition(&runner->status, part->partition, &offsets);
 }
 
 void
 runner_show(struct runner *runner)
 {
-    int64_t now_ms = clock_monotonic_ms();
+    int64_t now_ms = runner_now_ms(runner);
     double stuck = 0;
-    status_turned(&runner->status);
+    status_turned(&runner->status, now_ms);
     if (now_ms - runner->shown_ms < SHOW_EVERY_MS)
         return;
     runner->shown_ms = now_ms;

@@ -130,17 +130,17 @@ runner_status_done(struct runner_status *status)
 }
 
 void
-status_turned(struct runner_status *status)
+status_turned(struct runner_status *status, int64_t now_ms)
 {
-    atomic_store(&status->turned_ms, clock_monotonic_ms());
+    atomic_store(&status->turned_ms, now_ms);
 }
 
 void
-status_busy(struct runner_status *status, const struct message *in)
+status_busy(struct runner_status *status, const struct message *in, int64_t now_ms)
 {
     atomic_store(&status->busy_partition, in->partition);
     atomic_store(&status->busy_offset, in->offset);
-    atomic_store(&status->busy_since_ms, clock_monotonic_ms());
+    atomic_store(&status->busy_since_ms, now_ms);
 }
 
 void
@@ -149,13 +149,23 @@ status_idle(struct runner_status *status)
     atomic_store(&status->busy_since_ms, 0);
 }
 
-void
-status_record(struct runner_status *status, int32_t partition, const char *outcome)
+static struct series *
+outcome(struct runner_status *status, int32_t partition, const char *name)
 {
     char number[NUMBER_BYTES];
     snprintf(number, sizeof number, "%d", (int)partition);
-    const char *const values[] = {number, outcome};
-    series_add(metric_series(status->records, values), 1);
+    const char *const values[] = {number, name};
+    return metric_series(status->records, values);
+}
+
+struct status_outcomes
+status_outcomes(struct runner_status *status, int32_t partition)
+{
+    return (struct status_outcomes){
+        .ok = outcome(status, partition, "ok"),
+        .dead = outcome(status, partition, "dead"),
+        .retry = outcome(status, partition, "retry"),
+    };
 }
 
 void

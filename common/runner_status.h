@@ -74,12 +74,18 @@ enum err_kind runner_status_init(struct runner_status *status,
                                  struct err *err);
 void runner_status_done(struct runner_status *status);
 
-void status_turned(struct runner_status *status);
+/* Times are of the monotonic clock. */
+void status_turned(struct runner_status *status, int64_t now_ms);
 /* Between the two calls the record is in work. */
-void status_busy(struct runner_status *status, const struct message *in);
+void status_busy(struct runner_status *status, const struct message *in, int64_t now_ms);
 void status_idle(struct runner_status *status);
-/* Counts what became of a record: "ok", "dead", "retry". */
-void status_record(struct runner_status *status, int32_t partition, const char *outcome);
+/* The counters of what becomes of a partition's records. */
+struct status_outcomes {
+    struct series *ok;
+    struct series *dead;
+    struct series *retry;
+};
+struct status_outcomes status_outcomes(struct runner_status *status, int32_t partition);
 void status_emitted(struct runner_status *status, const char *topic);
 void status_dead(struct runner_status *status, const struct err *why);
 void status_abort(struct runner_status *status);

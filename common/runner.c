@@ -12,6 +12,7 @@
 enum {
     SERVE_EVERY_RECORDS = 64, /* delivery reports */
     LATE_JOB_MS = 30000,      /* the loop itself should have left by then */
+    SEND_STATE_EVERY_RECORDS = 512,
 };
 
 static enum err_kind
@@ -52,6 +53,9 @@ turn(struct runner *runner, struct err *err)
         return err->kind;
     if (runner->n_inputs % SERVE_EVERY_RECORDS == 0)
         producer_poll(runner->producer, 0);
+    if (consumed && runner->n_inputs % SEND_STATE_EVERY_RECORDS == 0 &&
+        runner_send_state(runner, err))
+        return err->kind;
     if (runner->failure.kind) {
         *err = runner->failure;
         return err->kind;

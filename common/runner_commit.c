@@ -86,6 +86,16 @@ check_refused(const struct runner *runner, enum err_kind kind, struct err *err)
                      why.msg, runner->settings.worker->state->topic);
 }
 
+enum err_kind
+runner_send_state(struct runner *runner, struct err *err)
+{
+    if (!runner->settings.states || !runner->delivery.ops->transactional)
+        return ERR_OK;
+    enum err_kind kind = check_refused(runner, produce_state(runner, err), err);
+    return kind == ERR_RETRY || kind == ERR_RECORD ? runner_give_up_batch(runner, err)
+                                                   : kind;
+}
+
 static enum err_kind
 commit_state(struct runner *runner, struct err *err)
 {

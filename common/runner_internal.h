@@ -229,6 +229,11 @@ void runner_on_report(void *state, void *token, const struct err *err);
 /* --- runner_commit.c ---------------------------------------------------------------- */
 
 bool runner_batch_is_due(const struct runner *runner);
+/*
+ * In a transaction the state may go out while the batch is open: less is left for its
+ * end, where everything waits. ERR_FATAL.
+ */
+enum err_kind runner_send_state(struct runner *runner, struct err *err);
 /* ERR_RETRY or ERR_RECORD: the batch can't be delivered and must be given up. */
 enum err_kind runner_try_commit(struct runner *runner, struct err *err);
 /* The same, and gives it up if it must be. */

@@ -5,8 +5,9 @@
  *
  *   states_take      a partition came: its store is opened and brought up to date
  *   states_keep      the record went through / states_drop: it did not
- *   states_produce   before a commit: what the batch changed goes to the changelog, after
- *                    everything that it says was sent
+ *   states_produce   before a commit, and in a transaction now and then: what the batch
+ *                    changed since goes to the changelog, after everything that it says
+ *                    was sent
  *   states_commit    after it / states_abort: the batch was given up
  *   states_tick      what is due by the wall clock
  *   states_release   a partition went

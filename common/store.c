@@ -54,6 +54,7 @@ enum { WRITE_AT_ONCE = 128 };
 struct node {
     uint8_t key[KEY_MAX];
     bool fresh;        /* the disk has nothing of the group */
+    bool told;         /* store_changes() gave this value */
     struct slice name; /* the key as it was given */
     struct slice value;
     int64_t due_ms;
@@ -343,6 +344,7 @@ put_node(struct store *store, const struct staged *staged, struct err *err)
     }
     node->name = staged->name;
     node->value = staged->value;
+    node->told = false;
     node->due_ms = staged->due_ms;
     return ERR_OK;
 }
@@ -421,9 +423,13 @@ store_changed(const struct store *store)
 enum err_kind
 store_changes(struct store *store, store_change_fn *change, void *state, struct err *err)
 {
-    for (const struct node *node = store->head.next[0]; node; node = node->next[0])
+    for (struct node *node = store->head.next[0]; node; node = node->next[0]) {
+        if (node->told)
+            continue;
         if (change(state, node->name, node->value, err))
             return err->kind;
+        node->told = true;
+    }
     return ERR_OK;
 }
 

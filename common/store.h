@@ -99,7 +99,10 @@ bool store_changed(const struct store *store);
 
 typedef enum err_kind
 store_change_fn(void *state, struct slice key, struct slice value, struct err *err);
-/* Each key that the batch changed, once, with its last value (null: removed). */
+/*
+ * Each key that the batch changed since it was last asked, once, with its last value
+ * (null: removed).
+ */
 enum err_kind
 store_changes(struct store *store, store_change_fn *change, void *state, struct err *err);
 /*

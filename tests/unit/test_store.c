@@ -211,6 +211,27 @@ names_each_changed_key_once_with_its_last_value(void **state)
     assert_string_equal(buf_text(&text), "g#1=c g#2=removed ");
 }
 
+static void
+names_only_what_changed_since_it_was_asked(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    put(store, "g#1", "a");
+    put(store, "g#2", "b");
+    assert_int_equal(store_changes(store, add_change, &text, NULL), ERR_OK);
+    put(store, "g#2", "c");
+    put(store, "g#3", "d");
+    buf_reset(&text);
+
+    assert_int_equal(store_changes(store, add_change, &text, NULL), ERR_OK);
+
+    assert_string_equal(buf_text(&text), "g#2=c g#3=d ");
+    assert_true(store_changed(store));
+}
+
 /* Each value is due at its number. */
 static void
 assert_model_due(struct store *store, const int *values, size_t n, int until)
@@ -659,6 +680,7 @@ main(void)
         cmocka_unit_test(forgets_what_a_refused_record_staged),
         cmocka_unit_test(keeps_a_group_of_any_length),
         cmocka_unit_test(names_each_changed_key_once_with_its_last_value),
+        cmocka_unit_test(names_only_what_changed_since_it_was_asked),
         cmocka_unit_test(agrees_with_a_plain_model),
         cmocka_unit_test(agrees_with_a_plain_model_without_a_filter),
         cmocka_unit_test(finds_every_group_whatever_its_filter_can_hold),

@@ -140,7 +140,8 @@ s3_add_status(const struct http_response *response, struct buf *out)
     static const char begin[] = "<Code>";
     const struct buf *body = &response->body;
     buf_addf(out, "HTTP %ld", response->status);
-    const char *code = memmem(body->data, body->len, begin, sizeof begin - 1);
+    const char *code =
+        body->len ? memmem(body->data, body->len, begin, sizeof begin - 1) : NULL;
     if (!code)
         return;
     code += sizeof begin - 1;

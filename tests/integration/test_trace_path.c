@@ -100,7 +100,7 @@ parameters_of(struct json_value params)
 static struct slice
 last_segment(struct slice path)
 {
-    const char *slash = memrchr(path.data, '/', path.len);
+    const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
     if (!slash)
         return path;
     return (struct slice){slash + 1, (size_t)(path.data + path.len - slash) - 1};
@@ -349,7 +349,7 @@ compare_mentions(const struct traced *traced,
     verdict_json_remediations(&text, verdict);
     while (json_next(&iter, &key, &mention)) {
         struct slice part = json_string(mention);
-        if (!text.len || !memmem(text.data, text.len, part.data, part.len))
+        if (!text.len || !part.len || !memmem(text.data, text.len, part.data, part.len))
             fail_msg("%s: the remediation does not name %.*s", traced->path,
                      SLICE_ARG(part));
     }
@@ -479,7 +479,7 @@ main(void)
     if (!find_traces()) {
         printf(
             "SKIPPED process.trace_path: there are no traces in ../shared/data/traces; "
-            "get them with the material, or name their folder in TRACES\n");
+            "get it by naming a folder of traces in TRACES\n");
         return ci && strcmp(ci, "true") == 0;
     }
     for (size_t i = 0; i < sizeof hints / sizeof hints[0]; i++)

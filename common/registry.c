@@ -228,8 +228,7 @@ unavailable(const struct registry *registry, const char *why, struct err *err)
 {
     err_set(err, ERR_RETRY, "registry_unavailable", "the registry %s can't answer: %s",
             registry->url, why);
-    if (err)
-        err->endless = true;
+    err->endless = true;
     return ERR_RETRY;
 }
 

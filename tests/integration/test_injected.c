@@ -26,8 +26,9 @@ enum {
     RECOVER_MS = 30000,
     START_MS = 60000,
     LINE_BYTES = 1024,
-    RECORD_US = 5000,
-    RECORDS = 2000,
+    RECORD_US = 2000,
+    RECORDS = 8000,
+    WAIT_MS = 100,
     /* Keys of Kafka's protocol. */
     PRODUCE = 0,
     INIT_PRODUCER_ID = 22,
@@ -184,8 +185,11 @@ inject(int16_t api, const rd_kafka_resp_err_t *errors, size_t n, size_t times)
         for (size_t t = 0; t < times; t++)
             rd_kafka_mock_push_request_errors_array(mock.cluster, api, 1, &errors[i]);
 
-        bool through =
-            process_wait_line(&worker, "batch committed", line, sizeof line, RECOVER_MS);
+        /* The first may have been under way; each that follows has met an error. */
+        bool through = true;
+        for (size_t c = 0; c < times + 2 && through; c++)
+            through = process_wait_line(&worker, "batch committed", line, sizeof line,
+                                        RECOVER_MS);
 
         int status = through ? -1 : process_wait(&worker, 1000);
         if (!through && !is_documented(status)) {
@@ -194,6 +198,9 @@ inject(int16_t api, const rd_kafka_resp_err_t *errors, size_t n, size_t times)
                      status);
         }
         rd_kafka_mock_clear_request_errors(mock.cluster, api);
+        printf("%s into call %d, %zu times: %s, status %d\n",
+               rd_kafka_err2name(errors[i]), api, times, through ? "recovered" : "left",
+               status);
         running = through;
         if (!through)
             process_close(&worker);
@@ -216,12 +223,21 @@ static void
 recovers_or_leaves_after_an_error_of_produce(void **state)
 {
     (void)state;
-    INJECT(PRODUCE, ERROR(NOT_LEADER_FOR_PARTITION), ERROR(REQUEST_TIMED_OUT),
-           ERROR(NOT_ENOUGH_REPLICAS), ERROR(KAFKA_STORAGE_ERROR),
-           ERROR(POLICY_VIOLATION), ERROR(THROTTLING_QUOTA_EXCEEDED),
-           ERROR(INVALID_PRODUCER_EPOCH), ERROR(OUT_OF_ORDER_SEQUENCE_NUMBER),
-           ERROR(UNKNOWN_PRODUCER_ID), ERROR(TOPIC_AUTHORIZATION_FAILED),
-           ERROR(INVALID_RECORD), ERROR(MSG_SIZE_TOO_LARGE), ERROR(INVALID_TXN_STATE));
+    /* Everything that Kafka's table of errors lets a broker answer to it. */
+    INJECT(PRODUCE, ERROR(UNKNOWN), ERROR(INVALID_MSG), ERROR(UNKNOWN_TOPIC_OR_PART),
+           ERROR(LEADER_NOT_AVAILABLE), ERROR(NOT_LEADER_FOR_PARTITION),
+           ERROR(REQUEST_TIMED_OUT), ERROR(MSG_SIZE_TOO_LARGE), ERROR(NETWORK_EXCEPTION),
+           ERROR(TOPIC_EXCEPTION), ERROR(RECORD_LIST_TOO_LARGE),
+           ERROR(NOT_ENOUGH_REPLICAS), ERROR(NOT_ENOUGH_REPLICAS_AFTER_APPEND),
+           ERROR(INVALID_REQUIRED_ACKS), ERROR(TOPIC_AUTHORIZATION_FAILED),
+           ERROR(CLUSTER_AUTHORIZATION_FAILED), ERROR(INVALID_TIMESTAMP),
+           ERROR(UNSUPPORTED_FOR_MESSAGE_FORMAT), ERROR(POLICY_VIOLATION),
+           ERROR(OUT_OF_ORDER_SEQUENCE_NUMBER), ERROR(INVALID_PRODUCER_EPOCH),
+           ERROR(INVALID_TXN_STATE), ERROR(INVALID_PRODUCER_ID_MAPPING),
+           ERROR(TRANSACTIONAL_ID_AUTHORIZATION_FAILED), ERROR(KAFKA_STORAGE_ERROR),
+           ERROR(UNKNOWN_PRODUCER_ID), ERROR(UNSUPPORTED_COMPRESSION_TYPE),
+           ERROR(INVALID_RECORD), ERROR(THROTTLING_QUOTA_EXCEEDED),
+           ERROR(PRODUCER_FENCED));
 }
 
 static void
@@ -258,6 +274,60 @@ recovers_or_leaves_after_an_error_of_the_commit(void **state)
            ERROR(TRANSACTIONAL_ID_AUTHORIZATION_FAILED));
 }
 
+static int
+count_commits(const struct process *worker)
+{
+    int n = 0;
+    for (const char *at = worker->text; (at = strstr(at, "batch committed")); at++)
+        n++;
+    return n;
+}
+
+/* Refuses everything that is produced for so long: more answers than requests. */
+static void
+fill_the_disk(struct process *worker, long long duration_ms)
+{
+    enum { STEP_MS = 100, AHEAD = 50 };
+    rd_kafka_resp_err_t full[AHEAD];
+    for (int i = 0; i < AHEAD; i++)
+        full[i] = ERROR(KAFKA_STORAGE_ERROR);
+    for (long long until = process_now_ms() + duration_ms; process_now_ms() < until;) {
+        rd_kafka_mock_push_request_errors_array(mock.cluster, PRODUCE, AHEAD, full);
+        int status = process_wait(worker, STEP_MS);
+        if (status >= 0)
+            fail_msg("left with status %d:\n%.4000s", status, worker->text);
+    }
+}
+
+/* Answers as a broker gives them whose disk is full, for a while, and then no more. */
+static void
+goes_on_by_itself_when_the_disk_of_the_broker_was_full(void **state)
+{
+    (void)state;
+    enum { USUAL_S = 20, SETTLE_MS = 2000 };
+    const char *text = getenv("TEST_DISK_FULL_S");
+    char line[LINE_BYTES];
+    struct process worker;
+    send_work();
+    start_worker(&worker);
+    assert_true(
+        process_wait_line(&worker, "batch committed", line, sizeof line, START_MS));
+
+    fill_the_disk(&worker, SETTLE_MS); /* what was under way comes through */
+    int before = count_commits(&worker);
+    fill_the_disk(&worker, (text ? atoi(text) : USUAL_S) * 1000LL);
+    assert_int_equal(count_commits(&worker), before);
+    rd_kafka_mock_clear_request_errors(mock.cluster, PRODUCE);
+
+    long long deadline = process_now_ms() + START_MS;
+    while (count_commits(&worker) == before) {
+        assert_int_equal(process_wait(&worker, WAIT_MS), -1);
+        assert_true(process_now_ms() < deadline);
+    }
+    assert_int_equal(process_end(worker.pid, SIGTERM, START_MS), 0);
+    process_close(&worker);
+}
+
 static void
 starts_in_spite_of_errors_of_its_coordinator(void **state)
 {
@@ -287,6 +357,7 @@ main(int argc, char **argv)
         cmocka_unit_test(recovers_or_leaves_after_an_error_of_add_partitions),
         cmocka_unit_test(recovers_or_leaves_after_an_error_of_the_offsets),
         cmocka_unit_test(recovers_or_leaves_after_an_error_of_the_commit),
+        cmocka_unit_test(goes_on_by_itself_when_the_disk_of_the_broker_was_full),
         cmocka_unit_test(starts_in_spite_of_errors_of_its_coordinator),
     };
     if (argc == 3 && strcmp(argv[1], "--run") == 0)

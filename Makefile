@@ -27,7 +27,7 @@ endif
 cmake_quiet = cmake --log-level=WARNING --preset
 quiet_ninja = cmake --build
 
-.PHONY: all help setup test test-kafka test-unit test-vectors test-process test-fuzz vectors demo bench chaos dev asan clang valgrind coverage fuzz \
+.PHONY: all help setup test test-kafka test-long test-unit test-vectors test-process test-fuzz vectors demo bench chaos dev asan clang valgrind coverage fuzz \
         fmt fmt-check tidy image install clean
 .DEFAULT_GOAL := all
 
@@ -53,6 +53,10 @@ test: ## every test: dev, kafka, asan, clang, valgrind, current, image; a closin
 test-kafka: ## real Kafka and registry alone, dev build; or RDKAFKA=current
 	@ops/setup --check test kafka || ops/setup test kafka
 	@tests/run kafka
+
+test-long: ## fault tests at full size (hours): 10 min outages, 1000 kills, 5 GB, 25 members
+	@ops/setup --check test kafka || ops/setup test kafka
+	@tests/run long
 
 test-unit test-vectors test-process test-fuzz: ## one layer alone, dev build
 	@ops/setup --check test || ops/setup test

@@ -134,25 +134,10 @@ print_cpu(struct bench *bench)
            peer / ours >= cpu_goal ? "true" : "false", RUNS);
 }
 
-static bool
-make_topics(const char *brokers)
-{
-    const char *argv[] = {BIN_DIR "/heddle", "topics", "apply", "--execute",
-                          "--brokers",       brokers,  NULL};
-    struct process process;
-    if (!process_start(&process, argv, NULL))
-        return false;
-    int status = process_wait(&process, PIPELINE_TIMEOUT_MS);
-    if (status)
-        fprintf(stderr, "audit_pipeline: no topics:\n%.2000s\n", process.text);
-    process_close(&process);
-    return status == 0;
-}
-
 static int
 measure(struct bench *bench, struct err *err)
 {
-    if (!pipeline_open(&bench->pipeline, err) || !make_topics(bench->pipeline.brokers))
+    if (!pipeline_open(&bench->pipeline, err) || !pipeline_make_topics(&bench->pipeline))
         return 1;
     for (int i = 0; i < RUNS; i++)
         if (!one_round(bench, i, err))

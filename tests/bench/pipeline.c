@@ -115,6 +115,21 @@ send_event(struct pipeline *pipeline,
 }
 
 bool
+pipeline_make_topics(const struct pipeline *pipeline)
+{
+    const char *argv[] = {BIN_DIR "/heddle", "topics",          "apply", "--execute",
+                          "--brokers",       pipeline->brokers, NULL};
+    struct process process;
+    if (!process_start(&process, argv, NULL))
+        return false;
+    int status = process_wait(&process, PIPELINE_TIMEOUT_MS);
+    if (status)
+        fprintf(stderr, "%s: no topics:\n%.2000s\n", pipeline->name, process.text);
+    process_close(&process);
+    return status == 0;
+}
+
+bool
 pipeline_fill(struct pipeline *pipeline,
               int max_events,
               double max_bytes,

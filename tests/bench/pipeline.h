@@ -45,6 +45,8 @@ struct pipeline_run {
 bool pipeline_open(struct pipeline *pipeline, struct err *err);
 void pipeline_done(struct pipeline *pipeline);
 
+/* Heddle's topics, on a real Kafka. */
+bool pipeline_make_topics(const struct pipeline *pipeline);
 /* Sends events, all acknowledged, until there are `max_events` or `max_bytes` of values;
  * sets n_events. */
 bool pipeline_fill(struct pipeline *pipeline,

@@ -3,6 +3,7 @@
 #include "kafka.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,10 +13,15 @@
 #include "kafka_client.h"
 
 #include "cleanup.h"
+#include "clock.h"
 #include "log.h"
 #include "topics.h"
 
-enum { TEXT_BYTES = 512, LOG_WARNING_LEVEL = 4 }; /* as syslog counts */
+enum {
+    TEXT_BYTES = 512,
+    LOG_WARNING_LEVEL = 4, /* as syslog counts */
+    AGAIN_MS = 100,        /* until a coordinator is asked again */
+};
 
 /* Well below the smallest topic's maximum, as the library's own default. */
 static const struct kafka_property common_defaults[] = {
@@ -723,6 +729,28 @@ cluster_info_done(struct cluster_info *info)
 
 /* --- lag of a group ----------------------------------------------------------------- */
 
+/* A coordinator that moves or still loads passes: asked again until the time is up. */
+static rd_kafka_resp_err_t
+ask_committed(const struct kafka_client *client,
+              rd_kafka_topic_partition_list_t *list,
+              int timeout_ms)
+{
+    int64_t deadline_ms = clock_monotonic_ms() + timeout_ms;
+    for (;;) {
+        int64_t left_ms = deadline_ms - clock_monotonic_ms();
+        rd_kafka_resp_err_t answer =
+            rd_kafka_committed(client->rk, list, left_ms > 0 ? (int)left_ms : 0);
+        for (int i = 0; i < list->cnt && !answer; i++)
+            answer = list->elems[i].err;
+        bool passing = answer == RD_KAFKA_RESP_ERR_NOT_COORDINATOR ||
+                       answer == RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS ||
+                       answer == RD_KAFKA_RESP_ERR_COORDINATOR_NOT_AVAILABLE;
+        if (!passing || left_ms <= AGAIN_MS)
+            return answer;
+        poll(NULL, 0, AGAIN_MS);
+    }
+}
+
 static enum err_kind
 read_committed_offsets(const struct kafka_client *client,
                        const char *topic,
@@ -734,9 +762,8 @@ read_committed_offsets(const struct kafka_client *client,
     rd_kafka_topic_partition_list_t *list = rd_kafka_topic_partition_list_new(n);
     for (int32_t p = 0; p < n; p++)
         rd_kafka_topic_partition_list_add(list, topic, p);
-    rd_kafka_resp_err_t answer = rd_kafka_committed(client->rk, list, timeout_ms);
+    rd_kafka_resp_err_t answer = ask_committed(client, list, timeout_ms);
     for (int32_t p = 0; p < n && !answer; p++) {
-        answer = list->elems[p].err;
         lags[p].partition = p;
         lags[p].committed = list->elems[p].offset < 0 ? -1 : list->elems[p].offset;
     }

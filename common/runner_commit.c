@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "allocator.h"
 #include "clock.h"
 #include "log.h"
 
@@ -130,6 +131,7 @@ runner_try_commit(struct runner *runner, struct err *err)
                   LOG_FIELDS(LOG_INTEGER("records", runner->n_inputs)));
         runner_jobs_committed(runner);
         runner_drop_inputs(runner);
+        allocator_trim();
     } else if (kind == ERR_RETRY && runner->delivery.delivered) {
         log_err(LOG_WARNING, err); /* the offsets are sent again with the next batch */
         runner->uncommitted = true;

@@ -2,12 +2,12 @@
 /* The main program of every worker. */
 #include "worker.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "admin.h"
+#include "allocator.h"
 #include "cleanup.h"
 #include "config.h"
 #include "digest.h"
@@ -27,9 +27,6 @@ enum {
     NAME_BYTES = 128,
     MAX_TOPICS = 32,
     TRANSACTION_MARGIN_MS = 10000,
-    ALLOCATOR_POOLS = 2,
-    ALLOCATOR_KEEP_BYTES = 1 << 20,
-    ALLOCATOR_LARGE_BYTES = 256 * 1024,
 };
 
 static struct questions {
@@ -184,15 +181,6 @@ answer_alive(void *state)
     return runner_alive(process->runner);
 }
 
-/* The allocator's own pools are few, and what was large goes back to the system. */
-static void
-bound_allocator(void)
-{
-    mallopt(M_ARENA_MAX, ALLOCATOR_POOLS);
-    mallopt(M_TRIM_THRESHOLD, ALLOCATOR_KEEP_BYTES);
-    mallopt(M_MMAP_THRESHOLD, ALLOCATOR_LARGE_BYTES);
-}
-
 static enum err_kind
 share_memory(struct process *process, struct err *err)
 {
@@ -212,7 +200,7 @@ share_memory(struct process *process, struct err *err)
         memory_plan_make(&wish, process->kafka.properties, process->kafka.n_properties);
     process->kafka.memory = &process->memory;
     if (wish.limit)
-        bound_allocator();
+        allocator_bound();
     return ERR_OK;
 }
 

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the allocator keeps for itself. Records of many sizes, freed by other threads than
+ * those that took them, leave it with pages that nobody uses and that it does not give
+ * back: over a large backlog they grow to a third of what is in use.
+ */
+#pragma once
+
+/* From now on: few pools, and what was large goes back to the system. */
+void allocator_bound(void);
+/* Gives unused pages back, every other second at most; nothing without a bound. One
+ * thread calls it. */
+void allocator_trim(void);

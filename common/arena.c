@@ -46,11 +46,17 @@ arena_done(struct arena *arena)
 void
 arena_reset(struct arena *arena)
 {
+    arena_reset_keeping(arena, KEEP_BYTES);
+}
+
+void
+arena_reset_keeping(struct arena *arena, size_t keep)
+{
     size_t kept = 0;
     struct arena_block **link = &arena->first;
     while (*link) {
         struct arena_block *block = *link;
-        if (kept + block->size > KEEP_BYTES) {
+        if (kept + block->size > keep) {
             *link = block->next;
             free(block);
             continue;

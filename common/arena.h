@@ -29,6 +29,8 @@ void arena_done(struct arena *arena);
 /* Takes everything back. Keeps blocks up to a fixed total (see arena.c) for the next use.
  */
 void arena_reset(struct arena *arena);
+/* The same, with a total of the caller's. */
+void arena_reset_keeping(struct arena *arena, size_t keep);
 /*
  * `size` bytes aligned for any type, not cleared; NULL at the ceiling or out of memory.
  * Size 0 gives a valid pointer to nothing.

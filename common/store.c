@@ -44,8 +44,8 @@ static const char mark_synced[] = "synced";
 static const char boot_id_file[] = "/proc/sys/kernel/random/boot_id";
 enum { MARK_BYTES = 64 };
 
-/* What a store keeps of its memory from batch to batch: there may be many stores. */
-enum { KEEP_BYTES = 256 * 1024 };
+/* What a store keeps of a batch's memory for the next: there may be many stores. */
+enum { KEEP_SHARE = 32 };
 
 /* Changes that go to the disk in one transaction. */
 enum { WRITE_AT_ONCE = 128 };
@@ -257,10 +257,7 @@ find_number(const struct store *store,
 static void
 batch_new(struct store *store)
 {
-    if (store->arena.taken > KEEP_BYTES)
-        arena_done(&store->arena);
-    else
-        arena_reset(&store->arena);
+    arena_reset_keeping(&store->arena, store->settings.batch_bytes / KEEP_SHARE);
     store_drop(store);
     memset(&store->head, 0, sizeof store->head);
 }

@@ -51,6 +51,23 @@ gives_back_the_memory_of_a_huge_record(void **state)
 }
 
 static void
+keeps_what_it_is_told_to(void **state)
+{
+    (void)state;
+    CLEANUP(arena_done) struct arena arena = ARENA_INIT;
+    for (int i = 0; i < 10; i++)
+        assert_non_null(arena_alloc(&arena, (size_t)60 << 10)); /* a block each */
+    struct arena_block *first = arena.first;
+
+    arena_reset_keeping(&arena, (size_t)300 << 10);
+    assert_int_equal(arena.taken, 0);
+    assert_ptr_equal(arena.first, first);
+    arena_reset_keeping(&arena, 0);
+
+    assert_null(arena.first);
+}
+
+static void
 copies_and_prints_terminated_text(void **state)
 {
     (void)state;
@@ -67,6 +84,7 @@ main(void)
         cmocka_unit_test(gives_aligned_memory_that_does_not_overlap),
         cmocka_unit_test(refuses_more_than_its_ceiling),
         cmocka_unit_test(gives_back_the_memory_of_a_huge_record),
+        cmocka_unit_test(keeps_what_it_is_told_to),
         cmocka_unit_test(copies_and_prints_terminated_text),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);

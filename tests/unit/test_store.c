@@ -634,7 +634,8 @@ writes_each_record_once_when_the_file_grows_half_way(void **state)
         put(store, key, large);
     }
     commit(store, 1);
-    assert_int_equal(store_due(store, 7, 2 * RECORDS, add_record, &text, NULL), ERR_OK);
+    assert_int_equal(store_due(store, 7, (size_t)2 * RECORDS, add_record, &text, NULL),
+                     ERR_OK);
     assert_int_equal(text.len, (size_t)RECORDS * (sizeof large - 1 + strlen("#1= ")));
 
     for (int i = 0; i < RECORDS; i++) {

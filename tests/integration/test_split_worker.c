@@ -23,6 +23,7 @@
 #include "kafka.h"
 #include "process.h"
 #include "serde.h"
+#include "serving_trace.h"
 #include "split_record.h"
 #include "temp_dir.h"
 #include "topics.h"
@@ -82,47 +83,6 @@ to_broker(void)
 
 /* --- traces --------------------------------------------------------------------------
  */
-
-static void
-add_event(struct buf *out,
-          const char *category,
-          const char *name,
-          int thread,
-          long ts,
-          int dur,
-          long correlation)
-{
-    buf_addf(out,
-             "%s{\"ph\":\"X\",\"cat\":\"%s\",\"name\":\"%s\",\"pid\":1,\"tid\":%d,"
-             "\"ts\":%ld,\"dur\":%d,\"args\":{",
-             out->data[out->len - 1] == '[' ? "" : ",\n", category, name, thread, ts,
-             dur);
-    if (correlation)
-        buf_addf(out, "\"correlation\":%ld", correlation);
-    buf_add_str(out, "}}");
-}
-
-/* A decoding server that repeats its step. */
-static void
-make_trace(struct buf *out, int steps, int launches)
-{
-    char name[64];
-    buf_init(out, SIZE_MAX);
-    buf_add_str(out, "{\"schemaVersion\":1,\"traceEvents\":[");
-    for (int i = 0; i < steps; i++) {
-        long at = (long)i * launches * 20;
-        add_event(out, "user_annotation", "execute_context_0(0)_generation_8(8)", 1, at,
-                  launches * 18, 0);
-        for (int k = 0; k < launches; k++) {
-            long id = (long)i * launches + k + 1;
-            snprintf(name, sizeof name, "gemm_%d", k % 17);
-            add_event(out, "cuda_runtime", "cudaLaunchKernel", 1, at + k * 16L, 2, id);
-            add_event(out, "kernel", name, 7, at + k * 16L + 4, 12, id);
-        }
-    }
-    buf_add_str(out, "]}");
-    assert_false(out->failed);
-}
 
 static void
 write_bytes(const char *path, struct slice bytes)
@@ -428,7 +388,7 @@ splits_what_came_inline_and_by_claim(void **state)
     struct split_record in_event;
     struct split_record on_disk;
     char *path = temp_path(&home, "a.pt.trace.json.gz");
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
     pack_file(path, buf_slice(&trace));
 
     send_inline("inline", buf_slice(&trace));
@@ -459,7 +419,7 @@ keeps_inline_bytes_where_the_record_says(void **state)
     struct process worker;
     struct seen seen;
     struct split_record record;
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
 
     send_inline("kept", buf_slice(&trace));
     start_worker(&worker, NULL);
@@ -487,7 +447,7 @@ gives_the_same_twice(void **state)
     struct seen seen;
     struct split_record first;
     struct split_record second;
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
 
     send_inline("twice", buf_slice(&trace));
     start_worker(&worker, NULL);
@@ -533,7 +493,7 @@ refuses_what_can_not_be_split_or_fetched(void **state)
     struct process worker;
     char *path = temp_path(&home, "b.json");
     char *locked = temp_path(&home, "locked.json");
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
     write_bytes(path, buf_slice(&trace));
     struct slice other = {trace.data, trace.len - 1};
     char *turned = strdup(trace.data);
@@ -598,7 +558,7 @@ refuses_once_the_store_stays_away(void **state)
     struct seen seen;
     struct warning warning;
     struct err err = {0};
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
     assert_int_equal(rmdir(store), 0);
 
     send_inline("homeless", buf_slice(&trace));
@@ -628,7 +588,7 @@ leaves_nothing_half_written_when_it_is_killed(void **state)
     size_t drafts = 0;
     int caught = 0;
     char *path = temp_path(&home, "big.json");
-    make_trace(&trace, 400, 300);
+    serving_trace_make(&trace, 400, 300);
     write_bytes(path, buf_slice(&trace));
 
     send_file("killed", path, buf_slice(&trace));
@@ -722,7 +682,7 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     struct process worker;
     struct seen seen;
     struct canned_answer answer;
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
     buf_text(&trace);
     struct canned_http *server = serve(&answer, &trace, SLOW_MS);
 
@@ -758,7 +718,7 @@ leaves_a_slow_trace_to_the_next_start(void **state)
     struct seen seen;
     struct split_record record;
     struct canned_answer answer;
-    make_trace(&trace, STEPS, LAUNCHES);
+    serving_trace_make(&trace, STEPS, LAUNCHES);
     buf_text(&trace);
     struct canned_http *server = serve(&answer, &trace, GRACE_MS);
 

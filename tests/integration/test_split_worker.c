@@ -689,7 +689,7 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     send_address("slow", canned_http_url(server), buf_slice(&trace));
     start_worker(&worker, impatient);
     for (int i = 0; i < QUICK; i++) {
-        char id[16];
+        char id[32];
         snprintf(id, sizeof id, "quick%d", i);
         send_inline(id, buf_slice(&trace));
     }

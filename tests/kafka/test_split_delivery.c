@@ -124,7 +124,7 @@ static void
 start_worker(struct process *worker, int number)
 {
     char url[TEXT_BYTES];
-    char instance[8];
+    char instance[32];
     char state[TEXT_BYTES];
     char line[TEXT_BYTES];
     const char *argv[] = {BIN_DIR "/heddle-split",
@@ -228,7 +228,7 @@ count_records(const char *topic, int *times)
         assert_int_equal(err.kind, ERR_OK);
         if (!in)
             continue;
-        char key[32];
+        char key[64];
         snprintf(key, sizeof key, "%.*s", SLICE_ARG(in->key));
         int number = atoi(key + 1);
         assert_in_range(number, 0, EVENTS - 1);

@@ -230,8 +230,7 @@ derive(struct work *work, struct err *err)
     struct feed_thread *thread = unpack ? feed_thread_new(unpack) : NULL;
     if (!thread)
         return err_no_memory(err, "a trace");
-    if (limits.index_memory && scratch_open(&work->scratch, settings->tmp_dir, err))
-        return err->kind;
+    work->scratch.dir = settings->tmp_dir;
     work->spill = scratch_spill(&work->scratch);
     const struct split_job job = {
         .feed = feed_thread_feed(thread),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A feed whose text is decoded ahead. */
+/* A feed whose text is decoded ahead where there is something to decode. */
 #include "feed_thread.h"
 
 #include <pthread.h>
@@ -15,6 +15,7 @@ struct feed_thread {
     struct unpack *unpack;
     pthread_t thread;
     bool is_running; /* it was started and not joined */
+    bool is_direct;  /* there is none: pieces are read when they are asked for */
     pthread_mutex_t lock;
     pthread_cond_t changed;
     /* under the lock */
@@ -36,19 +37,32 @@ feed_thread_new(struct unpack *unpack)
         return NULL;
     thread->unpack = unpack;
     thread->is_running = false;
+    thread->is_direct = false;
     thread->taken = 0;
     pthread_mutex_init(&thread->lock, NULL);
     pthread_cond_init(&thread->changed, NULL);
     return thread;
 }
 
-/* False: the thread is to end. */
+/* Without a thread two pieces are enough, and stay in the cache. */
+static struct piece *
+piece_at(struct feed_thread *thread, uint64_t i)
+{
+    return &thread->pieces[i % (thread->is_direct ? 2 : FEED_THREAD_PIECES)];
+}
+
+/*
+ * False: the thread is to end. When all pieces are full it waits until half of them are
+ * free: to sleep and wake for each costs more than the reading.
+ */
 static bool
 wait_for_room(struct feed_thread *thread)
 {
     pthread_mutex_lock(&thread->lock);
-    while (thread->made - thread->freed == FEED_THREAD_PIECES && !thread->is_stopping)
-        pthread_cond_wait(&thread->changed, &thread->lock);
+    if (thread->made - thread->freed == FEED_THREAD_PIECES)
+        while (thread->made - thread->freed > FEED_THREAD_PIECES / 2 &&
+               !thread->is_stopping)
+            pthread_cond_wait(&thread->changed, &thread->lock);
     bool goes_on = !thread->is_stopping;
     pthread_mutex_unlock(&thread->lock);
     return goes_on;
@@ -66,22 +80,27 @@ hand_over(struct feed_thread *thread, enum err_kind kind, const struct err *err)
     pthread_mutex_unlock(&thread->lock);
 }
 
+/* Fills piece `i`; false: it is the last. */
+static bool
+make_piece(struct feed_thread *thread, uint64_t i)
+{
+    struct piece *piece = piece_at(thread, i);
+    struct err err = {0};
+    enum err_kind kind = unpack_read(thread->unpack, piece->room + FEED_KEEP, FEED_PIECE,
+                                     &piece->len, &err);
+    if (kind)
+        piece->len = 0;
+    bool is_last = piece->len == 0;
+    hand_over(thread, kind, &err);
+    return !is_last;
+}
+
 static void *
 decode(void *state)
 {
     struct feed_thread *thread = state;
-    for (uint64_t i = 0; wait_for_room(thread); i++) {
-        struct piece *piece = &thread->pieces[i % FEED_THREAD_PIECES];
-        struct err err = {0};
-        enum err_kind kind = unpack_read(thread->unpack, piece->room + FEED_KEEP,
-                                         FEED_PIECE, &piece->len, &err);
-        if (kind)
-            piece->len = 0;
-        bool is_end = piece->len == 0;
-        hand_over(thread, kind, &err);
-        if (is_end)
-            break;
-    }
+    for (uint64_t i = 1; wait_for_room(thread) && make_piece(thread, i); i++)
+        continue;
     return NULL;
 }
 
@@ -117,9 +136,15 @@ rewind_feed(void *state, struct err *err)
     thread->made = thread->freed = thread->taken = 0;
     thread->is_stopping = false;
     thread->kind = ERR_OK;
+    thread->is_direct = false;
     enum err_kind kind = unpack_rewind(thread->unpack, err);
     if (kind)
         return kind;
+    /* The first piece tells the container; plain text needs no decoding. */
+    bool has_more = make_piece(thread, 0);
+    thread->is_direct = !has_more || unpack_end(thread->unpack)->kind == UNPACK_PLAIN;
+    if (thread->is_direct)
+        return ERR_OK;
     if (pthread_create(&thread->thread, NULL, decode, thread) != 0)
         return err_set(err, ERR_RETRY, "no_thread", "no thread to decode a trace in");
     thread->is_running = true;
@@ -141,7 +166,8 @@ give_back(struct feed_thread *thread)
 {
     pthread_mutex_lock(&thread->lock);
     thread->freed = thread->taken - 1;
-    pthread_cond_broadcast(&thread->changed);
+    if (thread->made - thread->freed <= FEED_THREAD_PIECES / 2)
+        pthread_cond_broadcast(&thread->changed);
     pthread_mutex_unlock(&thread->lock);
 }
 
@@ -149,12 +175,14 @@ static enum err_kind
 next(void *state, size_t keep, char **ret_text, size_t *ret_len, struct err *err)
 {
     struct feed_thread *thread = state;
-    wait_for_piece(thread);
-    struct piece *piece = &thread->pieces[thread->taken % FEED_THREAD_PIECES];
+    if (!thread->is_direct)
+        wait_for_piece(thread);
+    else if (thread->made == thread->taken)
+        make_piece(thread, thread->taken);
+    struct piece *piece = piece_at(thread, thread->taken);
     char *text = piece->room + FEED_KEEP;
     if (keep) {
-        const struct piece *before =
-            &thread->pieces[(thread->taken - 1) % FEED_THREAD_PIECES];
+        const struct piece *before = piece_at(thread, thread->taken - 1);
         memcpy(text - keep, before->room + FEED_KEEP + before->len - keep, keep);
     }
     *ret_text = text - keep;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A feed whose text is decoded ahead, by a thread of its own, at most FEED_THREAD_PIECES
- * pieces. The thread alone reads the source between a rewind and the end.
+ * pieces. The thread alone reads the source between a rewind and the end. Plain text is
+ * read when it is asked for, without a thread: handing it over costs more than reading.
  */
 #pragma once
 

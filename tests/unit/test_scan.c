@@ -65,6 +65,7 @@ struct how {
     size_t piece;
     bool salvage;
     uint64_t max_event;
+    struct scan_marks *marks;
 };
 
 static struct told
@@ -77,7 +78,7 @@ scan_with(struct slice text, struct how how)
     struct text_feed *pieces = text_feed_new(text, how.piece);
     struct feed feed = text_feed_feed(pieces);
     struct scan_listener listener = {
-        .state = &told, .event = tell_event, .header = tell_header};
+        .state = &told, .marks = how.marks, .event = tell_event, .header = tell_header};
     assert_int_equal(scan_run(&feed, &listener, &limits, how.salvage, &told.answer, NULL),
                      ERR_OK);
     told.rewinds = pieces->rewinds;
@@ -423,6 +424,53 @@ skips_an_event_above_the_cap_and_keeps_its_index(void **state)
     }
 }
 
+/* Odd elements of every kind between the events, so that the counts differ by place. */
+static void
+build_marked(struct buf *out)
+{
+    buf_add_str(out, "{\"a\": 1, \"traceEvents\": [");
+    for (int i = 0; i < 5 * SCAN_MARK_EVERY + 100; i++) {
+        const char *odd = i % 1000 == 7    ? "{\"ph\": \"X\" 1}"
+                          : i % 1000 == 8  ? "12"
+                          : i % 1000 == 9  ? "{\"name\": \"x\", \"ts\": nan}"
+                          : i % 1000 == 10 ? ""
+                                           : NULL;
+        buf_add_str(out, i ? ", " : "");
+        if (odd)
+            buf_add_str(out, odd);
+        else
+            buf_addf(out, "{\"ph\": \"X\", \"name\": \"%d\", \"ts\": 1}", i);
+    }
+    buf_add_str(out, "], \"z\": 2}");
+}
+
+static void
+goes_past_what_is_not_wanted_and_finds_the_same(void **state)
+{
+    (void)state;
+    CLEANUP(buf_done) struct buf text;
+    buf_init(&text, SIZE_MAX);
+    build_marked(&text);
+    for (size_t piece = 100; piece <= 100000; piece *= 1000) {
+        CLEANUP(scan_marks_done) struct scan_marks marks = {0};
+        struct how how = {.piece = piece, .marks = &marks};
+        CLEANUP(told_done) struct told whole = scan_with(buf_slice(&text), how);
+        assert_null(whole.answer.refusal.code);
+        assert_int_equal(marks.n, 6);
+
+        marks.items[2].is_wanted = true;
+        marks.are_used = true;
+        CLEANUP(told_done) struct told part = scan_with(buf_slice(&text), how);
+
+        /* Those behind the mark that is wanted, and behind the last one. */
+        assert_in_range(part.n, SCAN_MARK_EVERY, SCAN_MARK_EVERY + 100);
+        assert_int_equal(part.last_index, whole.last_index);
+        assert_string_equal(buf_text(&part.headers), buf_text(&whole.headers));
+        assert_memory_equal(&part.answer.facts, &whole.answer.facts,
+                            sizeof whole.answer.facts);
+    }
+}
+
 /* A broken one is damage, whose bytes are reported, not an event that was skipped. */
 static void
 tells_a_broken_event_above_the_cap_from_a_whole_one(void **state)
@@ -675,6 +723,7 @@ main(void)
         cmocka_unit_test(skips_an_event_above_the_cap_and_keeps_its_index),
         cmocka_unit_test(tells_a_broken_event_above_the_cap_from_a_whole_one),
         cmocka_unit_test(goes_on_at_an_event_above_the_cap),
+        cmocka_unit_test(goes_past_what_is_not_wanted_and_finds_the_same),
         cmocka_unit_test(reads_256_levels_and_no_more),
         cmocka_unit_test(skips_elements_that_are_no_objects_and_counts_their_places),
         cmocka_unit_test(ignores_bytes_behind_the_document_unless_events_begin_in_them),

@@ -47,15 +47,36 @@ check_params(struct split *split)
     answer->refusal.parameter = complaint.parameter;
 }
 
+/* Every chunk has all metadata: the second pass must come by. */
+static enum err_kind
+add_event(void *state, const struct scan_event *event, struct err *err)
+{
+    struct split_answer *answer = state;
+    const struct event_counts *counts = events_counts(answer->events);
+    uint64_t metadata = counts->metadata;
+    enum err_kind kind = events_add(answer->events, event, err);
+    if (counts->metadata != metadata)
+        answer->marks.items[answer->marks.n - 1].is_wanted = true;
+    return kind;
+}
+
+static enum err_kind
+start_anew(void *state, struct err *err)
+{
+    struct split_answer *answer = state;
+    return events_reset(answer->events, err);
+}
+
 static enum err_kind
 read_trace(struct split *split, struct err *err)
 {
     struct split_answer *answer = split->answer;
     struct events *events = answer->events;
     const struct scan_listener listener = {
-        .state = events,
-        .event = events_add,
-        .restart = events_reset,
+        .state = answer,
+        .marks = &answer->marks,
+        .event = add_event,
+        .restart = start_anew,
     };
     enum err_kind kind = scan_run(&split->job->feed, &listener, &split->job->limits,
                                   answer->plan.salvage, &answer->reading, err);
@@ -394,6 +415,7 @@ split_answer_done(struct split_answer *answer)
     for (size_t i = 0; i < answer->n_chunks; i++)
         chunk_done(&answer->chunks[i]);
     index_set_done(&answer->metadata);
+    scan_marks_done(&answer->marks);
     launch_texts_done(&answer->texts);
     if (answer->events)
         events_free(answer->events);

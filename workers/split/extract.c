@@ -164,12 +164,30 @@ finish(struct pass *pass, struct err *err)
     return ERR_OK;
 }
 
+/* Marks behind which a chunk has members; those of the metadata are known. */
+static void
+want_members(struct pass *pass)
+{
+    struct scan_marks *marks = &pass->answer->marks;
+    for (size_t i = 0; i < n_writers(pass); i++) {
+        const struct index_set *members = &pass->answer->chunks[i].all;
+        uint64_t index = 0;
+        while (index_set_next(members, index, &index)) {
+            size_t mark = (size_t)(index / SCAN_MARK_EVERY);
+            marks->items[mark].is_wanted = true;
+            index = (uint64_t)(mark + 1) * SCAN_MARK_EVERY;
+        }
+    }
+    marks->are_used = true;
+}
+
 enum err_kind
 extract_chunks(const struct split_job *job, struct split_answer *answer, struct err *err)
 {
     CLEANUP(pass_done) struct pass pass = {.job = job, .answer = answer};
     const struct scan_listener listener = {
         .state = &pass,
+        .marks = &answer->marks,
         .event = take_event,
         .header = take_header,
         .restart = refuse_restart,
@@ -179,6 +197,7 @@ extract_chunks(const struct split_job *job, struct split_answer *answer, struct 
         return err->kind;
     for (size_t i = 0; i < SPLIT_MAX_CHUNKS; i++)
         buf_init(&pass.writers[i].piece, SIZE_MAX);
+    want_members(&pass);
     if (scan_run(&job->feed, &listener, &job->limits, answer->plan.salvage, &again, err))
         return err->kind;
     if (!is_same(&answer->reading, &again) ||

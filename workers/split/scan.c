@@ -381,6 +381,8 @@ run(struct scan *scan,
     enum err_kind kind = ERR_OK;
     for (;;) {
         begin(scan, limits, ret_answer);
+        if (listener->marks && !listener->marks->are_used)
+            listener->marks->n = 0;
         if (!scan->keys)
             return err_no_memory(err, "the top-level keys of a trace");
         kind = read_once(scan, err);

@@ -99,10 +99,17 @@ scan_given(const struct scan_event *event, enum scan_key key)
 /* No setting of max_event_bytes goes beyond 1 GiB. */
 #define SCAN_MAX_EVENT_BYTES (UINT64_C(1) << 30)
 
+struct scan_marks;
+
 /* Who listens. Everything handed out is borrowed for the call. NULL members are skipped.
  */
 struct scan_listener {
     void *state;
+    /*
+     * A first scan makes marks; a second one over the same bytes goes past the elements
+     * behind those that are not wanted, unread. What it found is the same in the end.
+     */
+    struct scan_marks *marks;
     /* An object of the array. An error ends the scan and is returned. */
     enum err_kind (*event)(void *state, const struct scan_event *event, struct err *err);
     /*
@@ -151,6 +158,26 @@ struct scan_facts {
     uint64_t events; /* objects read, oversized ones included, damaged ones not */
     bool is_indexed; /* the document was read and held an object: `events` counts */
 };
+
+/* Where every SCAN_MARK_EVERY-th element begins, and what was found before it. */
+enum { SCAN_MARK_EVERY = 2048 };
+
+struct scan_mark {
+    uint64_t offset;
+    uint64_t last_event_end;
+    bool is_wanted; /* it, or an element up to the next mark, is to be read again */
+    struct scan_facts facts;
+};
+
+/* Zeroed is empty. */
+struct scan_marks {
+    struct scan_mark *items;
+    size_t n;
+    size_t cap;
+    bool are_used; /* they are there; else the scan makes them */
+};
+
+void scan_marks_done(struct scan_marks *marks);
 
 /* As feed_facts() and scan_facts together say it, see scan_run(). */
 struct scan_answer {

@@ -163,7 +163,13 @@ pass_one(struct scan *scan, bool *ret_need_comma, struct err *err)
 {
     struct scan_event event;
     size_t end = 0;
+    struct scan_marks *marks = scan->listener->marks;
     *ret_need_comma = true;
+    if (marks && scan->next_index % SCAN_MARK_EVERY == 0) {
+        enum err_kind kind = scan_pass_mark(scan, marks, err);
+        if (kind)
+            return kind;
+    }
     if (scan->window.text[scan->at] == '{')
         end = scan_fast_event(&scan->window, scan->at, &event);
     if (end == 0 || end - scan->at > scan->max_event)

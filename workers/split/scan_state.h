@@ -61,6 +61,13 @@ enum err_kind scan_pass_oversized(struct scan *scan, bool *ret_is_whole, struct 
  */
 enum err_kind scan_try_oversized(struct scan *scan, bool *ret_is_event, struct err *err);
 
+/*
+ * An element begins at scan->at, whose index is a multiple of SCAN_MARK_EVERY: makes a
+ * mark of it, or jumps to the next one that is wanted.
+ */
+enum err_kind
+scan_pass_mark(struct scan *scan, struct scan_marks *marks, struct err *err);
+
 /* Reads the array of events behind its [, to behind its ]. */
 enum err_kind scan_array(struct scan *scan, bool is_bare, struct err *err);
 

@@ -109,6 +109,7 @@ struct split_answer {
     struct answer_refusal refusal; /* reading.code NULL: the trace was split */
     struct split_plan plan;
     struct scan_answer reading;
+    struct scan_marks marks; /* of the first pass, for the second */
     uint64_t n_gpu_events;
     int64_t gpu_busy_ns;
     struct time_figures time;

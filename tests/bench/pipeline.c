@@ -200,14 +200,15 @@ pass_commit(struct pass *pass, struct err *err)
            !transaction_commit(pass->producer, &patience, err);
 }
 
-/* The input over and over, up to as many bytes as the worker writes. */
+/* The input over and over: with its key as many bytes as the worker writes. */
 static struct slice
-output_of(struct pass *pass, struct slice value)
+output_of(struct pass *pass, const struct message *in)
 {
+    size_t all = pass->pipeline->output_bytes;
     buf_reset(&pass->output);
-    for (size_t left = pass->pipeline->output_bytes; left > 0;) {
-        size_t n = value.len < left ? value.len : left;
-        buf_add(&pass->output, value.data, n);
+    for (size_t left = all > in->key.len ? all - in->key.len : 0; left > 0;) {
+        size_t n = in->value.len < left ? in->value.len : left;
+        buf_add(&pass->output, in->value.data, n);
         left -= n;
     }
     return buf_slice(&pass->output);
@@ -218,7 +219,7 @@ pass_one(struct pass *pass, const struct message *in, struct err *err)
 {
     const struct outgoing record = {.topic = TOPIC_AUDIT_TUNINGS,
                                     .key = in->key,
-                                    .value = output_of(pass, in->value),
+                                    .value = output_of(pass, in),
                                     .timestamp_ms = in->timestamp_ms};
     pass->next[in->partition] =
         (struct topic_partition){TOPIC_TUNINGS, in->partition, in->offset + 1};

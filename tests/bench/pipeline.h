@@ -32,7 +32,7 @@ struct pipeline {
     int n_events;         /* in one run */
     int sent;             /* so far, all of distinct keys */
     double event_average; /* bytes of a value */
-    size_t output_bytes;  /* that the worker writes of one event, its key apart */
+    size_t output_bytes;  /* that the worker writes of one event, with keys */
 };
 
 /* What a run took, from the first record to the last commit. */

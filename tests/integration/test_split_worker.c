@@ -639,7 +639,7 @@ serve(struct canned_answer *answer, const struct buf *trace, unsigned delay_ms)
 static void
 send_address(const char *request_id, const char *base, struct slice bytes)
 {
-    char uri[LINE_BYTES];
+    char uri[2 * LINE_BYTES];
     snprintf(uri, sizeof uri, "%s/slow.json", base);
     send_claim(request_id, uri, bytes);
 }

@@ -25,10 +25,11 @@ cpu_view_all(const struct events *events)
 static inline bool
 cpu_view_next(const struct cpu_view *view, uint64_t *position, struct event *ret_event)
 {
+    const struct column *list = events_cpu_list(view->events);
     if (*position < view->first)
         *position = view->first;
     while (*position < view->last) {
-        *ret_event = events_cpu(view->events, (*position)++);
+        column_read(list, (*position)++, ret_event);
         if (!view->only || index_set_holds(view->only, event_index(*ret_event)))
             return true;
     }

@@ -186,6 +186,8 @@ int64_t events_gpu_busy_ns(const struct events *events);
  */
 uint64_t events_cpu_count(const struct events *events);
 struct event events_cpu(const struct events *events, uint64_t i);
+/* The list that it reads from, of struct event: for those that walk over all of it. */
+const struct column *events_cpu_list(const struct events *events);
 uint64_t events_gpu_count(const struct events *events);
 struct event events_gpu(const struct events *events, uint64_t i);
 uint64_t events_gpu_annotation_count(const struct events *events);

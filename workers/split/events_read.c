@@ -286,6 +286,12 @@ events_cpu(const struct events *events, uint64_t i)
     return event_at(&events->cpu, i);
 }
 
+const struct column *
+events_cpu_list(const struct events *events)
+{
+    return &events->cpu;
+}
+
 uint64_t
 events_gpu_count(const struct events *events)
 {

@@ -26,8 +26,9 @@ step_walk_next(struct step_walk *walk, struct event *ret_event)
 {
     const struct tiles *tiles = &walk->own->tiles;
     struct interval tile = tiles->tiles[walk->place];
+    const struct column *list = events_cpu_list(walk->own->events);
     while (walk->position < walk->count) {
-        *ret_event = events_cpu(walk->own->events, walk->position);
+        column_read(list, walk->position, ret_event);
         if (!tiles_hold(tiles, walk->place, ret_event->ts_ns))
             return false;
         walk->position++;

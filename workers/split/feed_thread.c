@@ -51,18 +51,13 @@ piece_at(struct feed_thread *thread, uint64_t i)
     return &thread->pieces[i % (thread->is_direct ? 2 : FEED_THREAD_PIECES)];
 }
 
-/*
- * False: the thread is to end. When all pieces are full it waits until half of them are
- * free: to sleep and wake for each costs more than the reading.
- */
+/* False: the thread is to end. */
 static bool
 wait_for_room(struct feed_thread *thread)
 {
     pthread_mutex_lock(&thread->lock);
-    if (thread->made - thread->freed == FEED_THREAD_PIECES)
-        while (thread->made - thread->freed > FEED_THREAD_PIECES / 2 &&
-               !thread->is_stopping)
-            pthread_cond_wait(&thread->changed, &thread->lock);
+    while (thread->made - thread->freed == FEED_THREAD_PIECES && !thread->is_stopping)
+        pthread_cond_wait(&thread->changed, &thread->lock);
     bool goes_on = !thread->is_stopping;
     pthread_mutex_unlock(&thread->lock);
     return goes_on;
@@ -166,8 +161,7 @@ give_back(struct feed_thread *thread)
 {
     pthread_mutex_lock(&thread->lock);
     thread->freed = thread->taken - 1;
-    if (thread->made - thread->freed <= FEED_THREAD_PIECES / 2)
-        pthread_cond_broadcast(&thread->changed);
+    pthread_cond_broadcast(&thread->changed);
     pthread_mutex_unlock(&thread->lock);
 }
 

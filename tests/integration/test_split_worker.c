@@ -255,14 +255,14 @@ struct seen {
 
 /* All of the topic once it has `least` records. */
 static void
-read_topic(const char *topic, size_t least, struct seen *seen)
+read_topic_for(int patience_ms, const char *topic, size_t least, struct seen *seen)
 {
     struct kafka_settings settings = to_broker();
     struct err err = {0};
     *seen = (struct seen){.arena = ARENA_INIT};
     struct topic_reader *reader =
         topic_reader_new(&settings, topic, TOPIC_FROM_START, TIMEOUT_MS, &err);
-    long long until_ms = process_now_ms() + TIMEOUT_MS;
+    long long until_ms = process_now_ms() + patience_ms;
     if (!reader)
         fail_msg("%s", err.msg);
     for (bool done = false; !done || seen->n < least;) {
@@ -279,6 +279,12 @@ read_topic(const char *topic, size_t least, struct seen *seen)
                                                  DEAD_HEADER_PREFIX "code"));
     }
     topic_reader_free(reader);
+}
+
+static void
+read_topic(const char *topic, size_t least, struct seen *seen)
+{
+    read_topic_for(TIMEOUT_MS, topic, least, seen);
 }
 
 static void
@@ -617,12 +623,15 @@ leaves_nothing_half_written_when_it_is_killed(void **state)
 /* --- long work -----------------------------------------------------------------------
  */
 
-enum { SLOW_MS = 40000, GRACE_MS = 20000, QUICK = 6, HANGS = 3 };
+enum { GRACE_MS = 20000, QUICK = 6, HANGS = 3 };
 
-/* The group would take a member that polls so seldom, or not at all, for dead. */
-static const char *const impatient[] = {
-    "-X", "max.poll.interval.ms=10000", "--claim-stall-timeout", "10m", "--jobs", "2",
-    NULL};
+/* TEST_SLOW_S and TEST_POLL_S for the long run. */
+static int
+seconds_of(const char *variable, int small)
+{
+    const char *text = getenv(variable);
+    return text ? atoi(text) : small;
+}
 
 /* Answers the one trace after `delay_ms`. */
 static struct canned_http *
@@ -682,9 +691,16 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     struct process worker;
     struct seen seen;
     struct canned_answer answer;
+    char poll_interval[64];
+    int slow_ms = seconds_of("TEST_SLOW_S", 40) * 1000;
+    /* The group would take a member that polls so seldom, or not at all, for dead. */
+    const char *const impatient[] = {"-X", poll_interval, "--claim-stall-timeout", "1h",
+                                     "--jobs", "2", NULL};
+    snprintf(poll_interval, sizeof poll_interval, "max.poll.interval.ms=%d",
+             seconds_of("TEST_POLL_S", 10) * 1000);
     serving_trace_make(&trace, STEPS, LAUNCHES);
     buf_text(&trace);
-    struct canned_http *server = serve(&answer, &trace, SLOW_MS);
+    struct canned_http *server = serve(&answer, &trace, (unsigned)slow_ms);
 
     send_address("slow", canned_http_url(server), buf_slice(&trace));
     start_worker(&worker, impatient);
@@ -696,7 +712,7 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     read_topic(TOPIC_SPLITS, 1, &seen);
     assert_false(slice_is(seen.keys[0], "slow"));
     arena_done(&seen.arena);
-    read_topic(TOPIC_SPLITS, QUICK + 1, &seen);
+    read_topic_for(slow_ms + TIMEOUT_MS, TOPIC_SPLITS, QUICK + 1, &seen);
     arena_done(&seen.arena);
 
     assert_null(strstr(worker.text, "partitions lost"));

@@ -173,8 +173,10 @@ tries_in_vain(int port)
     static char page[1 << 18];
     static const char name[] = "outcome=\"retry\"} ";
     rig_get(port, "/metrics", page, sizeof page);
-    const char *at = strstr(page, name);
-    return at ? strtol(at + sizeof name - 1, NULL, 10) : 0;
+    long tries = 0;
+    for (const char *at = page; (at = strstr(at, name)); at += sizeof name - 1)
+        tries += strtol(at + sizeof name - 1, NULL, 10); /* one for each partition */
+    return tries;
 }
 
 /* More attempts than retry_attempts allows: an outage says nothing about the record. */

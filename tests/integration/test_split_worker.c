@@ -694,8 +694,8 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     char poll_interval[64];
     int slow_ms = seconds_of("TEST_SLOW_S", 40) * 1000;
     /* The group would take a member that polls so seldom, or not at all, for dead. */
-    const char *const impatient[] = {"-X", poll_interval, "--claim-stall-timeout", "1h",
-                                     "--jobs", "2", NULL};
+    const char *const impatient[] = {
+        "-X", poll_interval, "--claim-stall-timeout", "1h", "--jobs", "2", NULL};
     snprintf(poll_interval, sizeof poll_interval, "max.poll.interval.ms=%d",
              seconds_of("TEST_POLL_S", 10) * 1000);
     serving_trace_make(&trace, STEPS, LAUNCHES);

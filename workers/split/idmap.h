@@ -18,7 +18,7 @@ struct idmap_entry {
 struct idmap {
     struct idmap_entry *entries;
     size_t n;
-    size_t cap; /* a power of two, or 0 */
+    size_t cap; /* below 2^32 */
 };
 
 void idmap_done(struct idmap *map);

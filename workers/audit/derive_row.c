@@ -136,9 +136,9 @@ audit_identify(const struct audit_parts *parts,
 {
     struct json_value root = JSON_NONE;
     struct envelope *envelope = arena_alloc(arena, sizeof *envelope);
+    *ret_identity = (struct audit_identity){.envelope = envelope};
     if (!envelope)
         return audit_full(err);
-    *ret_identity = (struct audit_identity){.envelope = envelope};
     if (check_time(parts, err))
         return err->kind;
     digest_hex(parts->result, ret_identity->sha256);

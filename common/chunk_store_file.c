@@ -42,9 +42,10 @@ freep(char **text)
 static bool
 make_folder(const struct chunk_draft *draft, const char *folder)
 {
-    if (mkdir(folder, FOLDER_MODE) == 0)
-        return disk_sync_folder(draft->store->folder);
-    return errno == EEXIST;
+    if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST)
+        return false;
+    /* Who made it may have died before this. */
+    return disk_sync_folder(draft->store->folder);
 }
 
 enum err_kind

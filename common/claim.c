@@ -14,20 +14,6 @@
 
 /* --- what is fetched, and its errors ----------------------------------------------- */
 
-/* Where the name of the host begins, behind a user and a password. */
-static size_t
-host_of(struct slice uri)
-{
-    const char *begin = memmem(uri.data, uri.len, "://", 3);
-    if (!begin)
-        return 0;
-    size_t host = (size_t)(begin + 3 - uri.data);
-    for (size_t i = host; i < uri.len && uri.data[i] != '/'; i++)
-        if (uri.data[i] == '@')
-            host = i + 1;
-    return host;
-}
-
 void
 fetch_init(struct fetch *fetch,
            const struct claim_limits *limits,
@@ -37,12 +23,7 @@ fetch_init(struct fetch *fetch,
     struct slice uri = claim->uri;
     *fetch = (struct fetch){.limits = limits, .claim = claim, .part = part};
     if (uri_has_scheme(uri, "http")) {
-        const char *query = memchr(uri.data, '?', uri.len);
-        size_t host = host_of(uri);
-        uri.len = query ? (size_t)(query - uri.data) : uri.len;
-        bool is_secure = uri_has_scheme(uri, "https");
-        snprintf(fetch->shown, sizeof fetch->shown, "%s://%.*s",
-                 is_secure ? "https" : "http", (int)(uri.len - host), uri.data + host);
+        uri_show(uri, fetch->shown, sizeof fetch->shown);
         return;
     }
     snprintf(fetch->shown, sizeof fetch->shown, "%.*s",
@@ -98,6 +79,13 @@ fetch_mismatch(const struct fetch *fetch,
                    fetch->part, fetch->shown, size,
                    found->sha256[0] ? found->sha256 : "not taken",
                    (long long)fetch->claim->size, SLICE_ARG(fetch->claim->sha256));
+}
+
+bool
+fetch_is_cancelled(const struct fetch *fetch)
+{
+    const atomic_bool *cancelled = fetch->limits->cancelled;
+    return cancelled && atomic_load_explicit(cancelled, memory_order_relaxed);
 }
 
 bool

@@ -91,13 +91,13 @@ is_still(int fd, const char *real)
 
 /* The digest of a file that is not what was claimed; not known when it can't be read. */
 static void
-find_digest(int fd, struct claim_found *found)
+find_digest(const struct fetch *fetch, int fd, struct claim_found *found)
 {
     char piece[PIECE_BYTES];
     struct digest *digest = digest_new();
     ssize_t n = -1;
     while (digest && (n = read(fd, piece, sizeof piece)) != 0) {
-        if (n < 0 && errno != EINTR)
+        if ((n < 0 && errno != EINTR) || fetch_is_cancelled(fetch))
             break;
         if (n > 0)
             digest_add(digest, (struct slice){piece, (size_t)n});
@@ -126,7 +126,9 @@ look(const struct fetch *fetch,
     *ret_found = (struct claim_found){.has_size = true, .size = ret_status->st_size};
     if (ret_status->st_size <= fetch->limits->max_bytes ||
         ret_status->st_size <= fetch->limits->max_spool_bytes)
-        find_digest(fd, ret_found);
+        find_digest(fetch, fd, ret_found);
+    if (fetch_is_cancelled(fetch))
+        return fetch_by_errno(fetch, ECANCELED, err);
     return fetch_mismatch(fetch, ret_found, err);
 }
 

@@ -32,6 +32,8 @@ enum err_kind fetch_by_errno(const struct fetch *fetch, int error, struct err *e
 enum err_kind fetch_mismatch(const struct fetch *fetch,
                              const struct claim_found *found,
                              struct err *err);
+/* Nobody waits for it any more: what is left to read is not worth reading. */
+bool fetch_is_cancelled(const struct fetch *fetch);
 bool fetch_is_claimed(const struct fetch *fetch, const struct claim_found *found);
 
 enum claim_scheme { CLAIM_FILE, CLAIM_HTTP, CLAIM_S3 };

@@ -228,6 +228,8 @@ end_digest(struct claim_stream *stream, struct err *err)
            (n = read_at(stream, piece, sizeof piece, stream->hashed)) != 0) {
         if (n < 0)
             return fetch_by_errno(&stream->fetch, errno, err);
+        if (fetch_is_cancelled(&stream->fetch))
+            return fetch_by_errno(&stream->fetch, ECANCELED, err);
         add_to_digest(stream, stream->hashed, (struct slice){piece, (size_t)n});
     }
     if (!stream->digest)

@@ -3,6 +3,7 @@
 #include "http.h"
 
 #include "cleanup.h"
+#include "uri.h"
 
 #include <curl/curl.h>
 #include <errno.h>
@@ -16,6 +17,7 @@ enum {
     CONNECT_TIMEOUT_MS = 5000,
     TIMEOUT_MS = 30000,
     MAX_REDIRECTS = 3,
+    MAX_SHOWN_URL = 301,
     STATUS_OK = 200,
 };
 
@@ -164,6 +166,11 @@ on_body(char *data, size_t size, size_t n, void *state)
         exchange->is_ended = !sink->take(sink->state, (struct slice){data, size * n});
         return exchange->is_ended ? 0 : size * n;
     }
+    size_t room = exchange->body.max - exchange->body.len;
+    if (sink && size * n > room) { /* an error page: its status is what matters */
+        buf_add(&exchange->body, data, room);
+        return size * n;
+    }
     buf_add(&exchange->body, data, size * n);
     return exchange->body.failed ? 0 : size * n;
 }
@@ -211,49 +218,48 @@ explain(const struct http *http,
         const struct exchange *exchange,
         struct err *err)
 {
-    const struct http_request *request = exchange->request;
+    char url[MAX_SHOWN_URL];
+    uri_show(slice_of(exchange->request->url), url, sizeof url);
     const char *why = http->detail[0] ? http->detail : curl_easy_strerror(code);
     if (exchange->is_ended)
-        return err_set(err, ERR_RETRY, "http_ended", "%s: more than wanted",
-                       request->url);
+        return err_set(err, ERR_RETRY, "http_ended", "%s: more than wanted", url);
     if (exchange->body.failed)
         return err_set(err, ERR_RETRY, "http_answer_too_large",
-                       "%s answered with more than %zu bytes", request->url,
-                       http->max_bytes);
+                       "%s answered with more than %zu bytes", url, http->max_bytes);
     switch ((int)code) {
     case CURLE_ABORTED_BY_CALLBACK:
-        return err_set(err, ERR_RETRY, "http_ended", "%s: cancelled", request->url);
+        return err_set(err, ERR_RETRY, "http_ended", "%s: cancelled", url);
     case CURLE_OPERATION_TIMEDOUT:
-        return err_set(err, ERR_RETRY, "http_timeout", "%s: %s", request->url, why);
+        return err_set(err, ERR_RETRY, "http_timeout", "%s: %s", url, why);
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_ISSUER_ERROR:
         return err_fatal(err, EXIT_CONFIG, "http_tls",
-                         "%s: %s; check the CA and client certificate files",
-                         request->url, why);
+                         "%s: %s; check the CA and client certificate files", url, why);
     case CURLE_URL_MALFORMAT:
     case CURLE_UNSUPPORTED_PROTOCOL:
         if (is_redirected(http->curl))
             return err_set(err, ERR_RETRY, "http_unreachable",
-                           "%s: it points to an address that is not followed: %s",
-                           request->url, why);
+                           "%s: it points to an address that is not followed: %s", url,
+                           why);
         return err_fatal(err, EXIT_CONFIG, "http_bad_url",
-                         "%s: %s; an address starts with http:// or https://",
-                         request->url, why);
+                         "%s: %s; an address starts with http:// or https://", url, why);
     case CURLE_OUT_OF_MEMORY:
         return err_no_memory(err, "an HTTP request");
     default:
-        return err_set(err, ERR_RETRY, "http_unreachable", "%s: %s", request->url, why);
+        return err_set(err, ERR_RETRY, "http_unreachable", "%s: %s", url, why);
     }
 }
 
-/* A header line "NAME: VALUE" added to the list; the list is freed when that fails. */
+/* A header line "NAME: VALUE" added to the list. */
 static bool
 add_header(struct curl_slist **list, const char *name, const char *value)
 {
     CLEANUP(buf_done) struct buf line = BUF_INIT;
     buf_addf(&line, "%s: %s", name, value);
+    if (line.failed)
+        return false;
     struct curl_slist *longer = curl_slist_append(*list, buf_text(&line));
     if (longer)
         *list = longer;

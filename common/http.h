@@ -49,7 +49,7 @@ struct http_sink {
 };
 
 struct http_request {
-    const char *method; /* GET, POST, PUT, DELETE */
+    const char *method; /* GET, HEAD, POST, PUT, DELETE */
     const char *url;
     const char *content_type;         /* of the body; NULL: none */
     const char *accept;               /* NULL: anything */
@@ -57,7 +57,8 @@ struct http_request {
     const struct http_upload *upload; /* with PUT, instead of `body`; NULL: none */
     const char *const
         *headers; /* further ones, "Name: value"; NULL-terminated, or NULL */
-    const struct http_sink *sink; /* NULL: the body goes to the response */
+    const struct http_sink *sink; /* NULL: the body goes to the response; else only that
+                                     of another status does, cut at the ceiling */
 };
 
 struct http_response {
@@ -78,7 +79,7 @@ void http_response_done(struct http_response *response);
  * unknown host, reset) or "http_timeout"; ERR_RETRY "http_answer_too_large" above the
  * ceiling, "http_ended" when the sink wanted no more or it was cancelled; ERR_FATAL
  * EXIT_CONFIG "http_tls" when the server's certificate or ours is refused, "http_bad_url"
- * for an unusable address. No message shows a password.
+ * for an unusable address. Messages show the address as uri_show() does.
  */
 enum err_kind http_call(struct http *http,
                         const struct http_request *request,

@@ -2,6 +2,7 @@
 /* Addresses. */
 #include "uri.h"
 
+#include <stdio.h>
 #include <strings.h>
 
 bool
@@ -9,6 +10,33 @@ uri_has_scheme(struct slice uri, const char *scheme)
 {
     size_t len = strlen(scheme);
     return uri.len >= len && strncasecmp(uri.data, scheme, len) == 0;
+}
+
+/* Where what names the host begins, behind a user and a password. */
+static size_t
+host_of(struct slice uri)
+{
+    const char *begin = memmem(uri.data, uri.len, "://", 3);
+    if (!begin)
+        return 0;
+    size_t host = (size_t)(begin + 3 - uri.data);
+    for (size_t i = host; i < uri.len && uri.data[i] != '/'; i++)
+        if (uri.data[i] == '@')
+            host = i + 1;
+    return host;
+}
+
+void
+uri_show(struct slice uri, char *ret_shown, size_t cap)
+{
+    const char *scheme = uri_has_scheme(uri, "https") ? "https" : "http";
+    size_t len = 0;
+    while (len < uri.len && uri.data[len] != '?' && uri.data[len] != '#')
+        len++;
+    uri.len = len;
+    size_t host = host_of(uri); /* never behind the cut */
+    size_t rest = uri.len - host < cap ? uri.len - host : cap;
+    snprintf(ret_shown, cap, "%s://%.*s", scheme, (int)rest, uri.data + host);
 }
 
 static int

@@ -11,6 +11,11 @@
 /* Undoes %XX into `ret_text`, `cap` bytes, terminated. False: a bad escape, a zero byte,
  * no room, nothing. */
 bool uri_decode(struct slice text, char *ret_text, size_t cap);
+/*
+ * Writes an http:// or https:// address as messages show it: without user, password,
+ * query and fragment, in which secrets travel; cut to `cap` bytes, terminated.
+ */
+void uri_show(struct slice uri, char *ret_shown, size_t cap);
 /* Whether `uri` begins with `scheme`, which ends in "://", in any case. */
 bool uri_has_scheme(struct slice uri, const char *scheme);
 /*

@@ -418,6 +418,63 @@ shows_no_password_and_no_query(void **state)
     assert_null(strstr(err.msg, "hidden"));
 }
 
+/* What stands behind the query looks like a host or a user, and is neither. */
+static void
+shows_no_query_whatever_it_holds(void **state)
+{
+    struct place *place = *state;
+    static const char *const uris[] = {"http://127.0.0.1:1?user=a@b.com&sig=hidden",
+                                       "http://127.0.0.1:1/a?@hidden",
+                                       "http://127.0.0.1:1#@hidden",
+                                       "http?://x@hidden",
+                                       "http",
+                                       "http:/me:hidden@h/a?"};
+    for (size_t i = 0; i < sizeof uris / sizeof uris[0]; i++) {
+        struct err err;
+        assert_int_not_equal(fetch(place, uris[i], 5, &err), ERR_OK);
+        assert_null(strstr(err.msg, "hidden&"));
+        assert_null(strstr(err.msg, "sig="));
+        assert_null(strstr(err.msg, "@hidden"));
+        assert_null(strstr(err.msg, "b.com"));
+    }
+}
+
+/* Longer than a message may be. */
+static void
+shows_no_query_of_a_long_address(void **state)
+{
+    struct place *place = *state;
+    enum { LONG = 2000 };
+    CLEANUP(buf_done) struct buf uri = BUF_INIT;
+    struct err err;
+    canned_http_refuse(place->server);
+    buf_addf(&uri, "http://me:hidden@%s/a?X-Amz-Signature=hidden",
+             canned_http_url(place->server) + strlen("http://"));
+    for (int i = 0; i < LONG; i++)
+        buf_add_byte(&uri, 'x');
+
+    fetch(place, buf_text(&uri), 5, &err);
+
+    assert_refused(&err, ERR_RETRY, "claim_unavailable");
+    assert_null(strstr(err.msg, "hidden"));
+    assert_null(strstr(err.msg, "xxx"));
+    assert_non_null(strstr(err.msg, "connect"));
+}
+
+/* The page beside the status is of no interest, however large. */
+static void
+judges_by_its_status_an_answer_with_a_large_page(void **state)
+{
+    static char page[200 * 1024];
+    memset(page, 'x', sizeof page - 1);
+    assert_answer(*state, &(struct canned_answer){.status = 403, .body = page},
+                  ERR_RECORD, "claim_denied");
+    assert_answer(*state, &(struct canned_answer){.status = 404, .body = page}, ERR_RETRY,
+                  "claim_not_found");
+    assert_answer(*state, &(struct canned_answer){.status = 500, .body = page}, ERR_RETRY,
+                  "claim_unavailable");
+}
+
 /* --- S3 ---------------------------------------------------------------------------- */
 
 static const char *
@@ -658,6 +715,9 @@ main(void)
         PLACE_TEST(sends_a_signed_request_to_nobody_else),
         PLACE_TEST(checks_the_certificate_of_a_server),
         PLACE_TEST(shows_no_password_and_no_query),
+        PLACE_TEST(shows_no_query_whatever_it_holds),
+        PLACE_TEST(shows_no_query_of_a_long_address),
+        PLACE_TEST(judges_by_its_status_an_answer_with_a_large_page),
         cmocka_unit_test(the_judge_of_signatures_knows_a_right_one),
         PLACE_TEST(signs_what_it_asks_for),
         PLACE_TEST(sends_and_signs_the_token_of_a_lent_key),

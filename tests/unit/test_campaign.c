@@ -320,6 +320,30 @@ finds_traces_and_what_is_asked_of_them(void **state)
     assert_string_equal(buf_text(&seen.problems), "");
 }
 
+/* What can't be read is for the visitor to refuse: no trace goes with another request. */
+static void
+names_what_is_asked_of_a_trace_though_it_can_not_be_read(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(seen_done) struct seen seen = {.dir = &dir};
+    assert_true(temp_dir_make(&dir));
+    temp_write(&dir, "a/x.pt.trace.json", "{}", 10);
+    temp_write(&dir, "a/y.pt.trace.json", "{}", 10);
+    temp_write(&dir, "a/request.json", "{}", 10);
+    temp_write(&dir, "a/y.pt.trace.json.request.json/inside", "{}", 10);
+    char *link = temp_path(&dir, "a/x.pt.trace.json.request.json");
+    assert_int_equal(symlink("nowhere", link), 0);
+    free(link);
+
+    walk(&seen, dir.path);
+
+    assert_string_equal(
+        buf_text(&seen.runs),
+        "trace a/x.pt.trace.json asked by a/x.pt.trace.json.request.json\n"
+        "trace a/y.pt.trace.json asked by a/y.pt.trace.json.request.json\n");
+}
+
 static void
 looks_at_one_trace_again(void **state)
 {
@@ -354,6 +378,7 @@ main(void)
         cmocka_unit_test(asks_to_look_again_at_a_young_file),
         cmocka_unit_test(does_not_wait_on_a_pipe),
         cmocka_unit_test(finds_traces_and_what_is_asked_of_them),
+        cmocka_unit_test(names_what_is_asked_of_a_trace_though_it_can_not_be_read),
         cmocka_unit_test(looks_at_one_trace_again),
     };
     return cmocka_run_group_tests_name("campaign", tests, NULL, NULL);

@@ -337,17 +337,16 @@ visit_run(struct campaign *c,
 
 /* --- traces ------------------------------------------------------------------------ */
 
-/* Fills `file` when there is such a file. */
-static enum err_kind
-find_file(struct campaign *c,
-          const char *path,
-          struct campaign_file *file,
-          struct err *err)
+/*
+ * Names what is asked in `path` when anything stands there. Whether it can be read is for
+ * the visitor to find out: a trace must not go without it.
+ */
+static void
+find_asked(struct slice path, struct campaign_file *ret_ask)
 {
     struct stat st;
-    if (lstat(path, &st) != 0 && errno == ENOENT)
-        return ERR_OK;
-    return look_at_file(c, path, file, err);
+    if (lstat(path.data, &st) == 0 || errno != ENOENT)
+        *ret_ask = (struct campaign_file){.path = path.data};
 }
 
 static enum err_kind
@@ -362,9 +361,10 @@ find_ask(struct campaign *c,
         arena_printf(&c->arena, "%.*s/request.json", (int)(slash - path), path);
     if (!own.data || !shared.data)
         return err_no_memory(err, "a path");
-    if (find_file(c, own.data, ret_ask, err))
-        return err->kind;
-    return ret_ask->path ? ERR_OK : find_file(c, shared.data, ret_ask, err);
+    find_asked(own, ret_ask);
+    if (!ret_ask->path)
+        find_asked(shared, ret_ask);
+    return ERR_OK;
 }
 
 enum err_kind

@@ -173,11 +173,11 @@ static enum err_kind
 meet_cluster(struct feed *feed, struct err *err)
 {
     struct cluster_info info = {0};
-    struct err unseen = {0};
     if (cluster_info_get(&feed->kafka, FEED_BROKER_TIMEOUT_MS, &info, err))
         return err->kind;
     enum err_kind kind = find_topic(feed, FEED_RUNS, &info, err);
-    find_topic(feed, FEED_TRACES, &info, &unseen);
+    if (!find_topic(feed, FEED_TRACES, &info, &feed->unseen))
+        feed->unseen = (struct err){0};
     feed->cluster_id = strdup(info.cluster_id ? info.cluster_id : "");
     cluster_info_done(&info);
     if (!feed->cluster_id)

@@ -39,8 +39,9 @@ struct feed {
     struct feed_root *root; /* that is walked */
     char *cluster_id;
     bool has_topic[FEED_KINDS];
-    bool is_counted[FEED_KINDS];
-    uint64_t topic_end[FEED_KINDS]; /* records ever written, when first looked at */
+    struct err
+        unseen; /* why the topic of traces can't be seen, when it is not for want of it */
+    uint64_t topic_end[FEED_KINDS]; /* records ever written, at the start */
     struct feed_later *later;       /* of the pass at hand */
     size_t n_later;
     size_t cap_later;
@@ -55,6 +56,9 @@ enum { FEED_BROKER_TIMEOUT_MS = 10000 };
 
 /* --- feed_memory.c ----------------------------------------------------------------- */
 
+/* How much the topics hold; before the first root is opened, so that a broker that is
+ * away later ends no watch. */
+enum err_kind feed_count_topics(struct feed *feed, struct err *err);
 /* The root of a real path, which is taken over; opened at the first look. */
 enum err_kind feed_open_root(struct feed *feed,
                              char *path,

@@ -21,8 +21,6 @@ CLEANUP_DEFINE(struct topic_reader, topic_reader_free);
 static enum err_kind
 count_topic(struct feed *feed, enum feed_kind kind, struct err *err)
 {
-    if (feed->is_counted[kind])
-        return ERR_OK;
     CLEANUP(topic_reader_freep)
     struct topic_reader *reader = topic_reader_new(
         &feed->kafka, feed_topic(kind), TOPIC_FROM_END, FEED_BROKER_TIMEOUT_MS, err);
@@ -32,7 +30,15 @@ count_topic(struct feed *feed, enum feed_kind kind, struct err *err)
     const struct partition_range *ranges = topic_reader_ranges(reader, &n);
     for (size_t i = 0; i < n; i++)
         feed->topic_end[kind] += (uint64_t)ranges[i].end;
-    feed->is_counted[kind] = true;
+    return ERR_OK;
+}
+
+enum err_kind
+feed_count_topics(struct feed *feed, struct err *err)
+{
+    for (enum feed_kind kind = 0; kind < FEED_KINDS; kind++)
+        if (feed->has_topic[kind] && count_topic(feed, kind, err))
+            return err->kind;
     return ERR_OK;
 }
 
@@ -40,8 +46,6 @@ count_topic(struct feed *feed, enum feed_kind kind, struct err *err)
 static enum err_kind
 check_memory(struct feed *feed, enum feed_kind kind, struct sent *sent, struct err *err)
 {
-    if (count_topic(feed, kind, err))
-        return err->kind;
     if (sent_delivered(sent) <= feed->topic_end[kind])
         return ERR_OK;
     progress_clear(&feed->report.progress);

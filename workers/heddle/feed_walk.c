@@ -109,8 +109,10 @@ visit_trace(void *state, const struct campaign_trace *trace, struct err *err)
         feed->report.tallies[FEED_TRACES].found++;
         feed->report.tallies[FEED_TRACES].skipped++;
         feed_problem(&feed->report, feed_topic(FEED_TRACES),
-                     "the cluster has no such topic, so no trace is sent; `heddle topics "
-                     "plan` shows what is missing");
+                     feed->unseen.kind
+                         ? feed->unseen.msg
+                         : "the cluster has no such topic, so no trace is sent; `heddle "
+                           "topics plan` shows what is missing, and a new start sees it");
         return ERR_OK;
     }
     if (begin(feed, FEED_TRACES, err) ||
@@ -147,7 +149,7 @@ walk_folders(struct feed *feed, struct campaign *campaign, struct err *err)
     return ERR_OK;
 }
 
-/* Looks again at what was being written; true for as long as something still is. */
+/* Looks again at what was being written. */
 static enum err_kind
 look_again(struct feed *feed, struct campaign *campaign, struct err *err)
 {
@@ -278,6 +280,8 @@ feed_folders(struct feed *feed, struct err *err)
     feed->roots = calloc((size_t)feed->call->n_rest, sizeof feed->roots[0]);
     if (!feed->roots)
         return err_no_memory(err, "the folders");
+    if (feed_count_topics(feed, err))
+        return err->kind;
     if (feed->watches)
         return watch(feed, err);
     if (progress_wanted())

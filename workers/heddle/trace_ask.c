@@ -210,8 +210,9 @@ read_object(const struct reading *outer,
 {
     if (type == JSON_TYPE_NULL)
         return ERR_OK;
+    struct slice inner_name = {inner->object, strlen(inner->object) - 1}; /* no dot */
     if (type != JSON_TYPE_OBJECT)
-        return invalid(outer, slice_of(inner->object), "an object belongs here", err);
+        return invalid(outer, inner_name, "an object belongs here", err);
     return json_scan_members(value, note_member, (void *)(uintptr_t)inner, err);
 }
 

@@ -326,8 +326,12 @@ decode(struct dead *dead,
     void *value = arena_calloc(&arena, 1, entry->type->size);
     if (!value)
         return err_no_memory(err, "a decoded value");
-    if (serde_decode(serde, in->value, &arena, value, &bad) ||
-        codec_to_json(serde_codec(serde), value, json, &bad))
+    enum err_kind kind = serde_decode(serde, in->value, &arena, value, &bad);
+    if (kind > ERR_RECORD && strcmp(bad.code, "schema_unknown") != 0) {
+        *err = bad;
+        return err->kind;
+    }
+    if (kind || codec_to_json(serde_codec(serde), value, json, &bad))
         buf_reset(json); /* that it can't be decoded may be why it is here */
     return ERR_OK;
 }

@@ -346,7 +346,7 @@ jobs_drop(struct jobs *jobs, int32_t partition, int64_t below)
         next = entry->next;
         if (entry->job.in.partition != partition || entry->job.in.offset >= below)
             continue;
-        if (entry->state == RUNNING) {
+        if (entry->state == RUNNING || entry->is_blamed) { /* jobs_late() has lent it */
             entry->is_dropped = true;
             atomic_store(&entry->cancelled, true);
         } else {

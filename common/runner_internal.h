@@ -7,7 +7,7 @@
  * the assignment, runner_show.c says what goes on.
  *
  * All of it runs in the record path's thread but for what the watchdog and the admin port
- * ask of the status.
+ * ask of the status and of the jobs.
  */
 #pragma once
 

@@ -62,22 +62,27 @@ runner_job_is_finished(struct runner *runner,
     return jobs_start(runner->jobs, in, err);
 }
 
-/* True when the worker gave something in place of the error, which the job has then. */
-static bool
+/*
+ * The job has what the worker gives in place of the error, or else the error: when its
+ * batch is given up the record comes again and must meet the same.
+ */
+static void
 give_up(struct runner *runner, struct job *job, const struct err *why)
 {
     const struct worker_jobs *ops = runner->settings.worker->jobs;
-    struct err ignored = {0};
-    const struct err last = *why;
+    struct err failed = {0};
+    job->err = *why;
+    job->kind = why->kind;
     if (!job->task)
-        return false;
+        return;
     arena_reset(job->out.arena);
     job->out = (struct emits){.arena = job->out.arena};
-    if (ops->give_up(runner->settings.worker_state, &job->in, job->task, &last, &job->out,
-                     &ignored))
-        return false;
-    job->kind = ERR_OK;
-    return true;
+    enum err_kind kind = ops->give_up(runner->settings.worker_state, &job->in, job->task,
+                                      &job->err, &job->out, &failed);
+    if (kind == ERR_FATAL)
+        job->err = failed;
+    if (kind == ERR_FATAL || !kind)
+        job->kind = kind;
 }
 
 enum err_kind
@@ -100,8 +105,13 @@ runner_job_take(struct runner *runner,
     }
     enum err_kind kind =
         outbox_encode(runner->outbox, &job->out, ret_records, ret_n, err);
-    if (kind != ERR_RECORD || !give_up(runner, job, err))
+    if (kind != ERR_RECORD)
         return kind;
+    give_up(runner, job, err);
+    if (job->kind) {
+        *err = job->err;
+        return err->kind;
+    }
     return outbox_encode(runner->outbox, &job->out, ret_records, ret_n, err);
 }
 
@@ -142,7 +152,9 @@ leave_over(struct runner *runner,
            struct err *err)
 {
     struct err unsent = {0};
-    if (send_late(runner, late, worked_ms, &unsent))
+    /* Of a partition that went away the new owner speaks. */
+    if (jobs_has(runner->jobs, late->in.partition, late->in.offset) &&
+        send_late(runner, late, worked_ms, &unsent))
         log_err(LOG_WARNING, &unsent);
     return err_fatal(err, EXIT_JOB_DEADLINE, "job_deadline",
                      "%s partition %d offset %" PRId64 " has been in work for %" PRId64
@@ -159,7 +171,7 @@ runner_jobs_turn(struct runner *runner, struct err *err)
     int64_t now_ms = clock_monotonic_ms();
     for (size_t i = 0; i < runner->n_parts; i++) {
         struct part *part = &runner->parts[i];
-        if (!part->in_work)
+        if (!part->in_work || part->due_ms != INT64_MAX)
             continue;
         const struct message *in = consumed_message(part->held);
         if (!jobs_finished(runner->jobs, in->partition, in->offset))

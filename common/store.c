@@ -914,7 +914,8 @@ write_mark(const struct store *store, const char *text)
     if (fd < 0)
         return errno;
     size_t len = strlen(text);
-    int code = write(fd, text, len) == (ssize_t)len && fsync(fd) == 0 ? 0 : errno;
+    ssize_t n = write(fd, text, len);
+    int code = n < 0 ? errno : (size_t)n < len ? EIO : fsync(fd) == 0 ? 0 : errno;
     close(fd);
     return code;
 }

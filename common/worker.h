@@ -82,7 +82,8 @@ struct worker_jobs {
                          struct err *err);
     /*
      * The attempts at a record are used up, or its topic does not take what it gives:
-     * fills `out` with what is sent instead. Any error: a dead letter as usual.
+     * fills `out` with what is sent instead. ERR_FATAL leaves; any other error: a dead
+     * letter as usual.
      */
     enum err_kind (*give_up)(void *state,
                              const struct message *in,

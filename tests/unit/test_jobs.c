@@ -384,6 +384,26 @@ names_what_is_past_its_deadline_and_leaves_its_mark(void **state)
     temp_dir_done(&j.dir);
 }
 
+/* Its caller still reads it: the sanitizers see when it does not live on. */
+static void
+keeps_what_is_past_its_deadline_though_it_ends_and_is_dropped(void **state)
+{
+    (void)state;
+    int64_t worked_ms = 0;
+    struct jobs *jobs = open_jobs(1, NULL);
+    start(jobs, 2, 3, "h");
+    wait_until(&worker.n_running, 1);
+    worker.deadline_ms = 0;
+    const struct job *late = jobs_late(jobs, &worked_ms);
+    assert_non_null(late);
+
+    assert_true(jobs_end(jobs, TIMEOUT_S * INT64_C(1000)));
+    jobs_drop(jobs, 2, INT64_MAX);
+
+    assert_int_equal(late->in.offset, 3);
+    jobs_free(jobs);
+}
+
 static void
 acquits_what_is_only_slow_to_end(void **state)
 {
@@ -551,6 +571,7 @@ main(void)
         cmocka_unit_test(counts_what_was_in_work_when_the_process_died),
         cmocka_unit_test(works_alone_on_what_the_process_has_died_over),
         cmocka_unit_test(names_what_is_past_its_deadline_and_leaves_its_mark),
+        cmocka_unit_test(keeps_what_is_past_its_deadline_though_it_ends_and_is_dropped),
         cmocka_unit_test(acquits_what_is_only_slow_to_end),
         cmocka_unit_test(lanes_exist_exactly_for_the_assigned_set),
     };

@@ -4,13 +4,16 @@
 
 #include "column_sort.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
     PAGE_BYTES = 64 << 10,
     MIN_FRAMES = 16, /* a budget below that many pages is taken as that many */
-    MAX_RECORD = 64, /* bytes */
+    SHORT_BYTES = PAGE_BYTES / 4,
+    FIRST_SHORT = 32, /* records */
     FIRST_CHUNKS = 16,
+    MAX_FILLED = 128, /* bytes of a record */
 };
 
 struct frame {
@@ -80,6 +83,18 @@ column_init(struct column *column,
 {
     *column = (struct column){.pool = pool, .size = size, .order = order};
     column->per_page = PAGE_BYTES / size;
+    bool is_power = (column->per_page & (column->per_page - 1)) == 0;
+    column->page_shift = is_power ? __builtin_ctzll(column->per_page) : -1;
+}
+
+/* The page of record `i`, and its place there. A division is what a read costs most. */
+static uint64_t
+page_of(const struct column *column, uint64_t i, size_t *ret_offset)
+{
+    uint64_t page =
+        column->page_shift >= 0 ? i >> column->page_shift : i / column->per_page;
+    *ret_offset = (i - page * column->per_page) * column->size;
+    return page;
 }
 
 static void
@@ -211,17 +226,73 @@ add_page(struct column *column, struct err *err)
 static enum err_kind
 add_paged(struct column *column, const void *record, struct err *err)
 {
-    uint64_t number = column->n / column->per_page;
+    size_t offset;
+    uint64_t number = page_of(column, column->n, &offset);
     struct frame *frame;
     enum err_kind kind = ERR_OK;
     if (number == column->n_pages)
         kind = add_page(column, err);
     if (kind || (kind = frame_of(column, number, &frame, err)))
         return kind;
-    memcpy(frame->data + column->n % column->per_page * column->size, record,
-           column->size);
+    memcpy(frame->data + offset, record, column->size);
     frame->is_dirty = true;
     column->n++;
+    return ERR_OK;
+}
+
+/* A short list moves into pages when it is none any more. */
+static enum err_kind
+move_to_pages(struct column *column, struct err *err)
+{
+    char **chunks = column->chunks;
+    uint64_t n = column->n;
+    enum err_kind kind = ERR_OK;
+    column->chunks = NULL;
+    column->n = 0;
+    column->cap = 0;
+    for (uint64_t i = 0; i < n && !kind; i++)
+        kind = add_paged(column, chunks[0] + i * column->size, err);
+    free(chunks[0]);
+    free(chunks);
+    return kind;
+}
+
+/* Room for twice as many records of a short list. */
+static enum err_kind
+grow_short(struct column *column, uint64_t most, struct err *err)
+{
+    uint64_t cap = column->chunks ? column->cap * 2 : FIRST_SHORT;
+    cap = cap < most ? cap : most;
+    if (!column->chunks) {
+        column->cap = 0;
+        column->chunks = calloc(1, sizeof *column->chunks);
+    }
+    if (!column->chunks)
+        return err_no_memory(err, "the index of the trace");
+    char *chunk = reallocarray(column->chunks[0], cap, column->size);
+    if (!chunk)
+        return err_no_memory(err, "the index of the trace");
+    column->chunks[0] = chunk;
+    column->cap = cap;
+    return ERR_OK;
+}
+
+static enum err_kind
+add_to_spilled(struct column *column, const void *record, struct err *err)
+{
+    uint64_t most = SHORT_BYTES / column->size;
+    enum err_kind kind = ERR_OK;
+    most = most < COLUMN_CHUNK ? most : COLUMN_CHUNK;
+    if (column->n >= most) {
+        if (column->chunks)
+            kind = move_to_pages(column, err);
+        return kind ? kind : add_paged(column, record, err);
+    }
+    if (!column->chunks && column->n_pages)
+        return add_paged(column, record, err);
+    if ((kind = grow_short(column, most, err)))
+        return kind;
+    memcpy(column_at(column, column->n++), record, column->size);
     return ERR_OK;
 }
 
@@ -229,7 +300,7 @@ enum err_kind
 column_add_slowly(struct column *column, const void *record, struct err *err)
 {
     if (column->pool->spill)
-        return add_paged(column, record, err);
+        return add_to_spilled(column, record, err);
     uint64_t n = column->cap >> COLUMN_CHUNK_SHIFT;
     /* The list of chunks doubles whenever their number is a power of two. */
     if (n == 0 || (n >= FIRST_CHUNKS && (n & (n - 1)) == 0)) {
@@ -248,17 +319,44 @@ column_add_slowly(struct column *column, const void *record, struct err *err)
     return ERR_OK;
 }
 
-/* The frame that record `i` is in; NULL: none can be had, which the pool remembers. */
+enum err_kind
+column_fill(struct column *column, uint64_t n, struct err *err)
+{
+    static const char zeros[MAX_FILLED];
+    enum err_kind kind = ERR_OK;
+    assert(column->size <= sizeof zeros);
+    while (column->n < n && !kind) {
+        bool is_at_page = !column->chunks && column->n_pages &&
+                          column->n == column->n_pages * column->per_page;
+        if (!is_at_page) {
+            kind = column_add(column, zeros, err);
+            continue;
+        }
+        uint64_t left = n - column->n;
+        kind = add_page(column, err);
+        if (!kind)
+            column->n += left < column->per_page ? left : column->per_page;
+    }
+    return kind;
+}
+
+/* The frame that page `page` is in; NULL: none can be had, which the pool remembers. */
 static struct frame *
-frame_with(const struct column *column, uint64_t i)
+frame_with(const struct column *column, uint64_t page)
 {
     struct column_pool *pool = column->pool;
     struct column *owner = (struct column *)(uintptr_t)column;
     struct frame *frame = NULL;
-    struct err err = {0};
+    struct err err;
     if (pool->failed.kind)
         return NULL;
-    if (!frame_of(owner, i / column->per_page, &frame, &err))
+    if (column->pages[page].frame >= 0) {
+        frame = &pool->frames[column->pages[page].frame];
+        frame->is_used = true;
+        return frame;
+    }
+    err = (struct err){0};
+    if (!frame_of(owner, page, &frame, &err))
         return frame;
     pool->failed = err;
     return NULL;
@@ -267,24 +365,26 @@ frame_with(const struct column *column, uint64_t i)
 void
 column_read_paged(const struct column *column, uint64_t i, void *ret_record)
 {
-    const struct frame *frame = frame_with(column, i);
-    size_t size = column->size;
+    size_t offset;
+    const struct frame *frame = frame_with(column, page_of(column, i, &offset));
     if (frame)
-        memcpy(ret_record, frame->data + i % column->per_page * size, size);
+        memcpy(ret_record, frame->data + offset, column->size);
     else
-        memset(ret_record, 0, size);
+        memset(ret_record, 0, column->size);
 }
 
 void
 column_write(const struct column *column, uint64_t i, const void *record)
 {
-    size_t size = column->size;
-    struct frame *frame = column->chunks ? NULL : frame_with(column, i);
-    if (column->chunks)
-        memcpy(column_at(column, i), record, size);
+    size_t offset;
+    if (column->chunks) {
+        memcpy(column_at(column, i), record, column->size);
+        return;
+    }
+    struct frame *frame = frame_with(column, page_of(column, i, &offset));
     if (!frame)
         return;
-    memcpy(frame->data + i % column->per_page * size, record, size);
+    memcpy(frame->data + offset, record, column->size);
     frame->is_dirty = true;
 }
 
@@ -292,6 +392,29 @@ void
 column_drop_last(struct column *column)
 {
     column->n--;
+}
+
+void
+column_reset(struct column *column)
+{
+    if (!column->pool->spill) {
+        struct column kept = *column;
+        column_done(column);
+        column_init(column, kept.pool, kept.size, kept.order);
+        return;
+    }
+    leave_frames(column);
+    column->n = 0;
+}
+
+void
+column_move(struct column *to, struct column *from)
+{
+    *to = *from;
+    for (uint64_t i = 0; i < to->n_pages; i++)
+        if (to->pages[i].frame >= 0)
+            to->pool->frames[to->pages[i].frame].owner = to;
+    column_init(from, to->pool, to->size, to->order);
 }
 
 /* One run of sorted records, read in order while it is merged. */
@@ -471,7 +594,11 @@ sort_paged(struct column *column, struct err *err)
 enum err_kind
 column_sort(struct column *column, struct err *err)
 {
-    if (column->pool->spill)
+    if (column->pool->spill && column->chunks)
+        column_sort_memory(column->order, column->chunks[0], column->n);
+    else if (column->pool->spill)
         return sort_paged(column, err);
-    return column_sort_chunks(column, err);
+    else
+        return column_sort_chunks(column, err);
+    return ERR_OK;
 }

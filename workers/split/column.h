@@ -2,7 +2,8 @@
 /*
  * A long list of equal records: appended, sorted once, read at any place. In memory, or
  * with a budget in pages of which as many stay in memory as the budget allows; the others
- * are in the spill (splitting.md 12.2).
+ * are in the spill (splitting.md 12.2). A list that takes no quarter of a page stays in
+ * memory in any case, so that many short ones cost no pages.
  */
 #pragma once
 
@@ -46,11 +47,12 @@ struct column {
     enum column_order order;
     uint64_t n;
     uint64_t cap;
-    char **chunks;             /* when the pool has no budget */
+    char **chunks;             /* when the pool has no budget, or the list is short */
     char *block;               /* the chunks lie in it; NULL: each is its own */
     struct column_page *pages; /* with a budget */
     uint64_t n_pages;
     uint64_t per_page; /* records */
+    int page_shift;    /* its logarithm; -1: it is no power of two */
 };
 
 void column_init(struct column *column,
@@ -72,7 +74,7 @@ column_at(const struct column *column, uint64_t i)
 static inline enum err_kind
 column_add(struct column *column, const void *record, struct err *err)
 {
-    if (column->n == column->cap || !column->chunks)
+    if (!column->chunks || column->n == column->cap)
         return column_add_slowly(column, record, err);
     memcpy(column_at(column, column->n++), record, column->size);
     return ERR_OK;
@@ -92,8 +94,14 @@ column_read(const struct column *column, uint64_t i, void *ret_record)
  */
 void column_write(const struct column *column, uint64_t i, const void *record);
 
+/* Adds zeros, if it has less than `n` records; what nobody touches costs no memory. */
+enum err_kind column_fill(struct column *column, uint64_t n, struct err *err);
 /* Takes the last record off. */
 void column_drop_last(struct column *column);
+/* Empties it, for a new list of the same records. */
+void column_reset(struct column *column);
+/* `to`, not initialised, has the records of `from` from then on, and `from` none. */
+void column_move(struct column *to, struct column *from);
 
 /* Sorts all records, once: none may be added afterwards. */
 enum err_kind column_sort(struct column *column, struct err *err);

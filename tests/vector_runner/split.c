@@ -103,6 +103,12 @@ find_label(struct json_value value,
     return texts[(*n)++].data ? ERR_OK : err_no_memory(err, "a label");
 }
 
+static void
+pool_done(struct column_pool **pool)
+{
+    column_pool_free(*pool);
+}
+
 static enum err_kind
 run_period(struct json_value vector,
            struct arena *arena,
@@ -111,25 +117,31 @@ run_period(struct json_value vector,
 {
     struct json_value list = json_get(json_get(vector, "input"), "labels");
     size_t n = json_count(list);
-    uint32_t *labels = arena_calloc(arena, n, sizeof *labels);
+    CLEANUP(pool_done) struct column_pool *pool = column_pool_new(0, NULL);
+    CLEANUP(column_done) struct column labels = {0};
     struct slice *texts = arena_calloc(arena, n, sizeof *texts);
     struct json_iter iter = json_iter(list);
     struct slice key;
     struct json_value value;
     struct period period;
     uint32_t n_labels = 0;
-    if (!labels || !texts)
+    if (!pool || !texts)
         return err_no_memory(err, "the labels of a case");
-    for (size_t i = 0; json_next(&iter, &key, &value); i++)
-        if (find_label(value, texts, &n_labels, arena, &labels[i], err))
+    column_init(&labels, pool, sizeof(uint32_t), ORDER_NONE);
+    while (json_next(&iter, &key, &value)) {
+        uint32_t label = 0;
+        if (find_label(value, texts, &n_labels, arena, &label, err) ||
+            column_add(&labels, &label, err))
             return err->kind;
-    if (period_find(labels, n, n_labels, arena, &period, err))
+    }
+    if (period_find(&labels, n_labels, &period, err))
         return err->kind;
     if (period.length == 0)
         buf_add_str(answer, "null");
     else
-        buf_addf(answer, "{\"period\": %zu, \"start\": %zu, \"repeats\": %zu}",
-                 period.length, period.start, period.repeats);
+        buf_addf(answer, "{\"period\": %llu, \"start\": %llu, \"repeats\": %llu}",
+                 (unsigned long long)period.length, (unsigned long long)period.start,
+                 (unsigned long long)period.repeats);
     return buf_check(answer, "the answer", err);
 }
 
@@ -225,24 +237,30 @@ run_tiles(struct json_value vector,
 {
     struct json_value list = json_get(json_get(vector, "input"), "roots_ns");
     size_t n = json_count(list);
-    struct tile_root *roots = arena_calloc(arena, n, sizeof *roots);
+    CLEANUP(pool_done) struct column_pool *pool = column_pool_new(0, NULL);
+    CLEANUP(column_done) struct column roots = {0};
+    CLEANUP(tiles_done) struct tiles tiles = {0};
     struct slice *threads = arena_calloc(arena, n, sizeof *threads);
     struct json_iter iter = json_iter(list);
     struct slice key;
     struct json_value row;
-    struct tiles tiles;
     uint32_t n_threads = 0;
-    if (!roots || !threads)
+    if (!pool || !threads)
         return err_no_memory(err, "the roots of a case");
-    for (size_t i = 0; json_next(&iter, &key, &row); i++)
-        if (take_root(row, threads, &n_threads, arena, &roots[i], err))
+    column_init(&roots, pool, sizeof(struct tile_root), ORDER_NONE);
+    while (json_next(&iter, &key, &row)) {
+        struct tile_root root = {0};
+        if (take_root(row, threads, &n_threads, arena, &root, err) ||
+            column_add(&roots, &root, err))
             return err->kind;
-    if (tiles_make(roots, n, arena, &tiles, err))
+    }
+    if (tiles_make(&roots, n_threads, &tiles, err))
         return err->kind;
     buf_add_str(answer, "{\"tiles\": [");
     for (size_t i = 0; i < n; i++)
         buf_addf(answer, "%s[%lld, %lld]", i ? ", " : "",
-                 (long long)tiles.tiles[i].start_ns, (long long)tiles.tiles[i].end_ns);
+                 (long long)tiles_at(&tiles, i).start_ns,
+                 (long long)tiles_at(&tiles, i).end_ns);
     buf_add_str(answer, "]");
     add_int(answer, "n_overlapping_roots", (int64_t)tiles.n_overlapping);
     add_int(answer, "greatest_end", tiles.greatest_end_ns);

@@ -594,8 +594,10 @@ take_steps(struct making *making)
     const struct steps *steps = &making->answer->steps;
     struct list list = new_list(making, steps->n, sizeof(struct split_step));
     struct split_step *items = list.items;
-    for (size_t i = 0; i < list.n; i++)
-        take_step(making, &steps->items[i], i, &items[i]);
+    for (size_t i = 0; i < list.n; i++) {
+        struct step step = steps_at(steps, i);
+        take_step(making, &step, i, &items[i]);
+    }
     return list;
 }
 

@@ -4,16 +4,42 @@
 #include "ns.h"
 
 void
+calls_init(struct calls *calls, const struct events *events)
+{
+    *calls = (struct calls){.events = events};
+    column_init(&calls->by_id, events_side_pool(events), sizeof(struct call), ORDER_NONE);
+}
+
+void
 calls_done(struct calls *calls)
 {
-    idmap_done(&calls->by_id);
+    column_done(&calls->by_id);
+}
+
+/* Where the call of an id stands; false: no GPU event has the id. */
+static bool
+find_place(const struct calls *calls, event_id id, uint64_t *ret_place)
+{
+    struct event_run run = events_gpu_of(calls->events, id);
+    *ret_place = run.first;
+    return run.n > 0 && run.first < calls->by_id.n;
 }
 
 enum err_kind
 calls_want(struct calls *calls, event_id id, struct err *err)
 {
-    if (id && !idmap_add(&calls->by_id, id, err))
+    uint64_t place;
+    struct call call;
+    if (calls->by_id.n == 0 &&
+        column_fill(&calls->by_id, events_gpu_linked_count(calls->events), err))
         return err->kind;
+    if (!find_place(calls, id, &place))
+        return ERR_OK;
+    column_read(&calls->by_id, place, &call);
+    if (call.is_wanted)
+        return ERR_OK;
+    call.is_wanted = true;
+    column_write(&calls->by_id, place, &call);
     return ERR_OK;
 }
 
@@ -23,30 +49,51 @@ calls_find(struct calls *calls, const struct cpu_view *view)
     struct event event;
     uint64_t position = 0;
     while (cpu_view_next(view, &position, &event)) {
-        struct idmap_entry *entry =
-            event.correlation ? idmap_find(&calls->by_id, event.correlation) : NULL;
-        bool is_runtime = event_is_runtime(event);
-        if (!entry || (entry->value && (entry->mark || !is_runtime)))
+        uint64_t place;
+        struct call call;
+        if (!event.correlation || !find_place(calls, event.correlation, &place))
             continue;
-        entry->value = (uint32_t)position;
-        entry->mark = is_runtime;
+        column_read(&calls->by_id, place, &call);
+        bool is_runtime = event_is_runtime(event);
+        if (!call.is_wanted || (call.position && (call.is_runtime || !is_runtime)))
+            continue;
+        call.position = (uint32_t)position;
+        call.is_runtime = is_runtime;
+        column_write(&calls->by_id, place, &call);
     }
 }
 
 bool
-calls_get(const struct calls *calls, event_id id, uint64_t *ret_position)
+calls_get(const struct calls *calls, event_id id, struct call *ret_call)
 {
-    struct idmap_entry *entry = id ? idmap_find(&calls->by_id, id) : NULL;
-    if (!entry || !entry->value)
+    uint64_t place;
+    if (!id || !find_place(calls, id, &place))
         return false;
-    *ret_position = entry->value - 1;
-    return true;
+    column_read(&calls->by_id, place, ret_call);
+    return ret_call->position > 0;
+}
+
+void
+calls_put(struct calls *calls, event_id id, struct call call)
+{
+    uint64_t place;
+    if (find_place(calls, id, &place))
+        column_write(&calls->by_id, place, &call);
+}
+
+void
+launch_sums_init(struct launch_sums *sums,
+                 const struct calls *calls,
+                 const struct idmap *root_threads)
+{
+    *sums = (struct launch_sums){.calls = calls, .root_threads = root_threads};
+    idlist_init(&sums->graphs, calls->by_id.pool);
 }
 
 void
 launch_sums_done(struct launch_sums *sums)
 {
-    idmap_done(&sums->graphs);
+    idlist_done(&sums->graphs);
 }
 
 enum err_kind
@@ -64,12 +111,14 @@ launch_sums_add_cpu(struct launch_sums *sums,
         figures->host_launch_count++;
         if (!symbols_has(symbols, event.name, SYMBOL_GRAPH_LAUNCH))
             continue;
-        size_t known = sums->graphs.n;
-        if (event.correlation && !idmap_add(&sums->graphs, event.correlation, err))
+        if (!event.correlation)
+            figures->graph_launch_count++;
+        else if (idlist_add(&sums->graphs, event.correlation, err))
             return err->kind;
-        figures->graph_launch_count += !event.correlation || sums->graphs.n > known;
     }
-    return ERR_OK;
+    enum err_kind kind = idlist_close(&sums->graphs, err);
+    figures->graph_launch_count += idlist_count(&sums->graphs);
+    return kind;
 }
 
 void
@@ -78,18 +127,20 @@ launch_sums_add_gpu(struct launch_sums *sums,
                     struct event kernel)
 {
     struct launch_figures *figures = &sums->figures;
-    struct idmap_entry *graph =
-        kernel.correlation ? idmap_find(&sums->graphs, kernel.correlation) : NULL;
-    uint64_t position;
-    if (graph) {
+    event_id id = kernel.correlation;
+    uint64_t place;
+    uint32_t has_kernel;
+    struct call call;
+    if (id && idlist_find(&sums->graphs, id, &place, &has_kernel)) {
         figures->graph_kernels++;
-        figures->graph_launches_with_kernels += graph->mark++ == 0;
+        figures->graph_launches_with_kernels += !has_kernel;
+        idlist_set(&sums->graphs, place, id, true);
     }
-    if (!calls_get(sums->calls, kernel.correlation, &position)) {
+    if (!calls_get(sums->calls, id, &call)) {
         figures->unlinked_busy_ns = ns_add(figures->unlinked_busy_ns, kernel.dur_ns);
         return;
     }
-    uint32_t thread = event_thread(events_cpu(events, position));
+    uint32_t thread = event_thread(events_cpu(events, call.position - 1));
     if (sums->root_threads && !idmap_find(sums->root_threads, thread + 1))
         figures->off_root_thread_busy_ns =
             ns_add(figures->off_root_thread_busy_ns, kernel.dur_ns);

@@ -2,7 +2,6 @@
 /* The calls of a trace as trees, with the GPU work below each (splitting.md 5.3). */
 #pragma once
 
-#include "arena.h"
 #include "column.h"
 #include "err.h"
 #include "events.h"
@@ -22,28 +21,22 @@ struct calltree_node {
     uint32_t last_child;
     uint32_t next_sibling;
     uint32_t thread;     /* its place in `threads` */
-    uint32_t first_link; /* launches in its own subtree: a run of the thread's links */
+    uint32_t first_link; /* launches in its own subtree: a run of `links` */
     uint32_t last_link;
     uint32_t gpu_from; /* node whose subtree's work it has; NONE: flagged no-gpu */
     uint32_t is_top;   /* stamp of the search for entries that found it, see there */
 };
 
-struct calltree_nodes {
-    uint32_t *items;
-    size_t n;
-};
-
+/* Its lists have the index's ceiling on memory; they grow with the trace. */
 struct calltree {
     const struct events *events;
-    struct column nodes; /* struct calltree_node, with the index's ceiling on memory */
-    struct calltree_thread *threads;
-    size_t n_threads;
-    int64_t *link_ns;      /* by link: time of the kernels of that id */
-    uint32_t *link_stamps; /* by link: the union that saw it last */
-    uint32_t n_links;
+    struct column nodes;    /* struct calltree_node */
+    struct column threads;  /* struct calltree_thread */
+    struct column launches; /* struct event_ref: thread, node */
+    struct column links;    /* uint32_t: number of the kernels' id, by linked launch */
+    struct column work;     /* struct calltree_work, by that number */
+    struct column entries;  /* uint32_t: nodes, in their order */
     uint32_t stamp;
-    struct calltree_nodes entries;
-    struct arena arena; /* of entries and links */
 };
 
 /* Borrows `events` and, for the call, `symbols`. calltree_done() also after a failure. */
@@ -73,11 +66,29 @@ calltree_event(const struct calltree *tree, uint32_t node)
     return events_cpu(tree->events, calltree_node(tree, node).position);
 }
 
-/* Time of the kernels below these nodes, each once. */
-int64_t calltree_time(struct calltree *tree, const uint32_t *nodes, size_t n);
-/* The children in node order, in `arena`. */
+/* A list of nodes: a column of uint32_t, in pages as those of the tree. */
+void calltree_nodes_init(struct column *nodes, const struct calltree *tree);
+static inline uint32_t
+calltree_nodes_at(const struct column *nodes, uint64_t i)
+{
+    uint32_t node;
+    if (nodes->chunks)
+        memcpy(&node, column_at(nodes, i), sizeof node);
+    else
+        column_read_paged(nodes, i, &node);
+    return node;
+}
+
+/* Time of the kernels below the nodes that are added from now on, each once. */
+void calltree_time_begin(struct calltree *tree);
+void calltree_time_add(struct calltree *tree, uint32_t node, int64_t *busy_ns);
+/* The same of `n` nodes of a list, from `first` on. */
+int64_t calltree_time(struct calltree *tree,
+                      const struct column *nodes,
+                      uint64_t first,
+                      uint64_t n);
+/* The children in node order, instead of what is in the list. */
 enum err_kind calltree_children(const struct calltree *tree,
                                 uint32_t node,
-                                struct arena *arena,
-                                struct calltree_nodes *ret_children,
+                                struct column *ret_children,
                                 struct err *err);

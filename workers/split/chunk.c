@@ -8,8 +8,6 @@
 #include "ns.h"
 #include "wide.h"
 
-#include <stdlib.h>
-
 /* A chunk on its way. */
 struct maker {
     const struct chunk_input *input;
@@ -17,16 +15,14 @@ struct maker {
     size_t n;
     struct arena *arena;
     struct chunk *chunk;
-    struct event *gpu; /* step order, id order, source order */
-    size_t n_gpu;
-    size_t cap_gpu;
+    struct column gpu; /* positions in step order, id order, source order */
     struct cpu_view view;
 };
 
 static void
 maker_done(struct maker *maker)
 {
-    free(maker->gpu);
+    column_done(&maker->gpu);
 }
 
 void
@@ -43,11 +39,11 @@ no_memory(struct err *err)
     return err_no_memory(err, "a chunk");
 }
 
-static const struct step *
+static struct step
 step_at(const struct maker *maker, size_t i)
 {
     const struct steps *steps = maker->input->steps;
-    return &steps->items[steps->first + maker->places[i]];
+    return steps_at(steps, steps->first + maker->places[i]);
 }
 
 /* --- which events ------------------------------------------------------------------ */
@@ -68,18 +64,13 @@ add_event(struct maker *maker, enum chunk_part part, struct event event, struct 
 }
 
 static enum err_kind
-add_gpu(struct maker *maker, struct event kernel, struct err *err)
+add_gpu(struct maker *maker, uint64_t linked, struct err *err)
 {
-    if (maker->n_gpu == maker->cap_gpu) {
-        size_t cap = maker->cap_gpu ? maker->cap_gpu * 2 : 256;
-        struct event *gpu = reallocarray(maker->gpu, cap, sizeof *gpu);
-        if (!gpu)
-            return no_memory(err);
-        maker->gpu = gpu;
-        maker->cap_gpu = cap;
-    }
-    maker->gpu[maker->n_gpu++] = kernel;
-    return add_event(maker, PART_GPU, kernel, err);
+    const struct events *events = maker->input->events;
+    uint32_t position = (uint32_t)events_gpu_linked_at(events, linked);
+    if (column_add(&maker->gpu, &position, err))
+        return err->kind;
+    return add_event(maker, PART_GPU, events_gpu(events, position), err);
 }
 
 /* GPU events and flows of an id that the step owns. */
@@ -90,7 +81,7 @@ add_owned(struct maker *maker, event_id id, struct err *err)
     struct event_run gpu = events_gpu_of(events, id);
     struct event_run flows = events_flows_of(events, id);
     for (uint64_t k = 0; k < gpu.n; k++)
-        if (add_gpu(maker, events_gpu_linked(events, gpu.first + k), err))
+        if (add_gpu(maker, gpu.first + k, err))
             return err->kind;
     for (uint64_t k = 0; k < flows.n; k++) {
         uint64_t index = events_flow(events, flows.first + k).index;
@@ -106,10 +97,11 @@ add_instants(struct maker *maker, size_t place, struct err *err)
     const struct events *events = maker->input->events;
     const struct tiles *tiles = &maker->input->own->tiles;
     uint64_t n = events_instant_count(events);
-    uint64_t i = events_instant_from(events, tiles->tiles[place].start_ns);
+    struct interval tile = tiles_at(tiles, place);
+    uint64_t i = events_instant_from(events, tile.start_ns);
     for (; i < n; i++) {
         struct event_mark mark = events_instant(events, i);
-        if (!tiles_hold(tiles, place, mark.key))
+        if (!tiles_hold(tiles, tile, mark.key))
             break;
         if (index_set_add(&maker->chunk->parts[PART_INSTANT], mark.index, err))
             return err->kind;
@@ -143,29 +135,40 @@ add_step(struct maker *maker, size_t place, struct err *err)
     return add_instants(maker, place, err);
 }
 
+static bool
+holds(struct idlist *ids, event_id id)
+{
+    uint64_t place;
+    uint32_t ignored;
+    return id && idlist_find(ids, id, &place, &ignored);
+}
+
 /* GPU annotations that name an id of an included CPU event. */
 static enum err_kind
 add_gpu_annotations(struct maker *maker, struct err *err)
 {
-    CLEANUP(idmap_done) struct idmap externals = {0};
-    CLEANUP(idmap_done) struct idmap correlations = {0};
+    CLEANUP(idlist_done) struct idlist externals = {.near = 0};
+    CLEANUP(idlist_done) struct idlist correlations = {.near = 0};
     const struct events *events = maker->input->events;
     uint64_t n = events_gpu_annotation_count(events);
     struct event event;
     uint64_t position = 0;
     if (n == 0)
         return ERR_OK;
+    idlist_init(&externals, maker->gpu.pool);
+    idlist_init(&correlations, maker->gpu.pool);
     while (cpu_view_next(&maker->view, &position, &event)) {
-        if (event.external_id && !idmap_add(&externals, event.external_id, err))
+        if (event.external_id && idlist_add(&externals, event.external_id, err))
             return err->kind;
-        if (event.correlation && !idmap_add(&correlations, event.correlation, err))
+        if (event.correlation && idlist_add(&correlations, event.correlation, err))
             return err->kind;
     }
+    if (idlist_close(&externals, err) || idlist_close(&correlations, err))
+        return err->kind;
     for (uint64_t i = 0; i < n; i++) {
         event = events_gpu_annotation(events, i);
-        bool is_named =
-            (event.external_id && idmap_find(&externals, event.external_id)) ||
-            (event.correlation && idmap_find(&correlations, event.correlation));
+        bool is_named = holds(&externals, event.external_id) ||
+                        holds(&correlations, event.correlation);
         if (is_named && add_event(maker, PART_GPU_ANNOTATION, event, err))
             return err->kind;
     }
@@ -186,38 +189,31 @@ collect(struct maker *maker, struct err *err)
     for (int part = 0; part < CHUNK_PARTS; part++)
         if (index_set_join(&chunk->all, &chunk->parts[part], err))
             return err->kind;
-    chunk->num_gpu_events = maker->n_gpu;
+    chunk->num_gpu_events = maker->gpu.n;
     chunk->event_count = chunk->all.n + events_counts(maker->input->events)->metadata;
     return ERR_OK;
 }
 
 /* --- numbers ----------------------------------------------------------------------- */
 
-static int
-compare_events(const void *a, const void *b)
-{
-    const struct event *x = a;
-    const struct event *y = b;
-    if (x->ts_ns != y->ts_ns)
-        return x->ts_ns < y->ts_ns ? -1 : 1;
-    return event_index(*x) < event_index(*y) ? -1 : 1;
-}
-
 static enum err_kind
 sum_times(struct maker *maker, struct err *err)
 {
-    CLEANUP(arena_done) struct arena arena;
-    arena_init(&arena, SIZE_MAX);
+    CLEANUP(column_done) struct column sorted;
     struct time_sums sums = {.symbols = maker->input->symbols};
-    struct event *sorted = arena_calloc(&arena, maker->n_gpu, sizeof *sorted);
-    if (!sorted)
-        return no_memory(err);
-    if (maker->n_gpu) {
-        memcpy(sorted, maker->gpu, maker->n_gpu * sizeof *sorted);
-        qsort(sorted, maker->n_gpu, sizeof *sorted, compare_events);
+    uint32_t ref[2] = {0, 0};
+    column_init(&sorted, maker->gpu.pool, sizeof ref, ORDER_REF);
+    for (uint64_t i = 0; i < maker->gpu.n; i++) {
+        column_read(&maker->gpu, i, &ref[1]);
+        if (column_add(&sorted, ref, err))
+            return err->kind;
     }
-    for (size_t i = 0; i < maker->n_gpu; i++)
-        time_sums_add(&sums, sorted[i]);
+    if (column_sort(&sorted, err))
+        return err->kind;
+    for (uint64_t i = 0; i < sorted.n; i++) {
+        column_read(&sorted, i, ref);
+        time_sums_add(&sums, events_gpu(maker->input->events, ref[1]));
+    }
     maker->chunk->time = time_sums_take(&sums);
     return ERR_OK;
 }
@@ -233,12 +229,12 @@ sum_extents(struct maker *maker, struct err *err)
     if (!extents)
         return no_memory(err);
     for (size_t i = 0; i < maker->n; i++) {
-        const struct step_work *work = &step_at(maker, i)->work;
-        if (work->n_gpu == 0)
+        struct step_work work = step_at(maker, i).work;
+        if (work.n_gpu == 0)
             continue;
-        extents[n++] = (struct interval){work->start_ns, work->end_ns};
+        extents[n++] = (struct interval){work.start_ns, work.end_ns};
         chunk->gpu_duration_ns =
-            ns_add(chunk->gpu_duration_ns, work->end_ns - work->start_ns);
+            ns_add(chunk->gpu_duration_ns, work.end_ns - work.start_ns);
     }
     chunk->steps_without_gpu_events = maker->n - n;
     chunk->extent_union_ns = union_of(extents, n);
@@ -254,11 +250,11 @@ sum_phases(struct maker *maker)
     if (maker->n == 0)
         return;
     for (size_t i = 0; i < maker->n; i++) {
-        const struct step *step = step_at(maker, i);
-        phases->n[step->phase]++;
-        phases->num_defaulted += step->phase_source == PHASE_BY_DEFAULT;
-        batches += step->numbers.batch_size;
-        requests += step->numbers.num_requests;
+        struct step step = step_at(maker, i);
+        phases->n[step.phase]++;
+        phases->num_defaulted += step.phase_source == PHASE_BY_DEFAULT;
+        batches += step.numbers.batch_size;
+        requests += step.numbers.num_requests;
     }
     /* As the model divides: downwards, of negative sums, too. */
     int128 n = (int128)maker->n;
@@ -320,25 +316,22 @@ sum_launches(struct maker *maker, struct err *err)
     CLEANUP(launches_done) struct launches launches = {0};
     const struct chunk_input *input = maker->input;
     struct chunk *chunk = maker->chunk;
-    const struct gpu_list gpu = {input->events, maker->gpu, NULL, maker->n_gpu};
+    const struct gpu_list gpu = {input->events, &maker->gpu};
     if (launches_make(&launches, maker->view, input->symbols, input->texts, &gpu, err))
         return err->kind;
     CLEANUP(launch_sums_done)
-    struct launch_sums sums = {
-        .calls = &launches.calls,
-        .root_threads = input->root_threads,
-    };
+    struct launch_sums sums;
+    launch_sums_init(&sums, &launches.calls, input->root_threads);
     if (launch_sums_add_cpu(&sums, &maker->view, input->symbols, err))
         return err->kind;
-    for (size_t i = 0; i < maker->n_gpu; i++)
-        launch_sums_add_gpu(&sums, input->events, maker->gpu[i]);
+    for (uint64_t i = 0; i < maker->gpu.n; i++)
+        launch_sums_add_gpu(&sums, input->events, gpu_list_at(&gpu, i));
     chunk->launch = sums.figures;
     struct kernel_input table = {
         .symbols = input->symbols,
         .texts = input->texts,
         .launches = &launches,
-        .gpu = maker->gpu,
-        .n = maker->n_gpu,
+        .gpu = &gpu,
         .inside = &chunk->parts[PART_GPU],
     };
     return kernel_table_make(&table, maker->arena, &chunk->kernels, err);
@@ -406,6 +399,8 @@ chunk_make(const struct chunk_input *input,
         .last_step = input->steps->first + places[n - 1] + 1,
         .num_steps = n,
     };
+    column_init(&maker.gpu, events_side_pool(input->events), sizeof(uint32_t),
+                ORDER_NONE);
     sum_phases(&maker);
     if (collect(&maker, err) || sum_times(&maker, err) || sum_extents(&maker, err) ||
         find_batch_size(&maker, err) || sum_launches(&maker, err) ||

@@ -2,131 +2,137 @@
 /* Which kernels belong to a set of roots. */
 #include "coverage.h"
 
-#include "arena.h"
 #include "cleanup.h"
+#include "idlist.h"
 #include "ns.h"
 #include "unions.h"
-
-#include <stdlib.h>
 
 /* One audit on its way. */
 struct audit {
     const struct events *events;
-    const struct idmap *without;
-    struct idmap seen;      /* correlation ids that were added */
-    struct interval *spans; /* merged, of the GPU annotations; NULL: by correlation */
-    size_t n_spans;
+    const struct ownership *without;
+    struct column seen;  /* bool by events_gpu_linked(): the id that begins there */
+    struct column spans; /* struct interval: merged, of the GPU annotations */
+    bool by_spans;
 };
+
+static void
+audit_init(struct audit *audit, const struct events *events)
+{
+    struct column_pool *pool = events_side_pool(events);
+    *audit = (struct audit){.events = events};
+    column_init(&audit->seen, pool, sizeof(bool), ORDER_NONE);
+    column_init(&audit->spans, pool, sizeof(struct interval), ORDER_NONE);
+}
 
 static void
 audit_done(struct audit *audit)
 {
-    idmap_done(&audit->seen);
-    free(audit->spans);
+    column_done(&audit->seen);
+    column_done(&audit->spans);
 }
 
 /* --- by the spans of GPU annotations ----------------------------------------------- */
 
-/* Marks the External ids of `roots`; false: one has none. */
+/* The External ids of `roots`; *ret_all false: one has none. */
 static enum err_kind
-note_ids(struct roots roots, struct idmap *ids, bool *ret_all, struct err *err)
+list_ids(struct roots roots, struct idlist *ids, bool *ret_all, struct err *err)
 {
     *ret_all = roots.n > 0;
     for (size_t i = 0; i < roots.n && *ret_all; i++) {
-        *ret_all = roots.items[i].external_id != 0;
-        if (*ret_all && !idmap_add(ids, roots.items[i].external_id, err))
+        event_id id = roots_at(roots, i).external_id;
+        *ret_all = id != 0;
+        if (id && idlist_add(ids, id, err))
             return err->kind;
     }
-    return ERR_OK;
+    return idlist_close(ids, err);
 }
 
+/* Annotations come in the order of their starts, so that merging is one walk. */
 static enum err_kind
-add_span(struct audit *audit, size_t *cap, struct event event, struct err *err)
+add_span(struct audit *audit, struct interval span, struct err *err)
 {
-    if (audit->n_spans == *cap) {
-        size_t more = *cap ? *cap * 2 : 64;
-        struct interval *spans = reallocarray(audit->spans, more, sizeof *spans);
-        if (!spans)
-            return err_no_memory(err, "the spans of GPU annotations");
-        audit->spans = spans;
-        *cap = more;
+    struct column *spans = &audit->spans;
+    struct interval last;
+    if (spans->n == 0)
+        return column_add(spans, &span, err);
+    column_read(spans, spans->n - 1, &last);
+    if (span.start_ns > last.end_ns)
+        return column_add(spans, &span, err);
+    if (span.end_ns > last.end_ns) {
+        last.end_ns = span.end_ns;
+        column_write(spans, spans->n - 1, &last);
     }
-    audit->spans[audit->n_spans++] = (struct interval){event.ts_ns, event_end_ns(event)};
     return ERR_OK;
 }
 
-/* The list is in the order of starts, so that merging is one walk. */
-static void
-merge_spans(struct audit *audit)
+/* Takes the spans of the annotations with these ids, and counts the ids that have one. */
+static enum err_kind
+add_spans(struct audit *audit, struct idlist *ids, struct err *err)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < audit->n_spans; i++) {
-        struct interval span = audit->spans[i];
-        if (n > 0 && span.start_ns <= audit->spans[n - 1].end_ns) {
-            if (span.end_ns > audit->spans[n - 1].end_ns)
-                audit->spans[n - 1].end_ns = span.end_ns;
-        } else {
-            audit->spans[n++] = span;
-        }
+    uint64_t n = events_gpu_annotation_count(audit->events);
+    uint64_t found = 0;
+    for (uint64_t i = 0; i < n; i++) {
+        struct event event = events_gpu_annotation(audit->events, i);
+        event_id id = event.external_id;
+        uint64_t place;
+        uint32_t is_found;
+        if (!id || !idlist_find(ids, id, &place, &is_found))
+            continue;
+        found += !is_found;
+        idlist_set(ids, place, id, true);
+        if (add_span(audit, (struct interval){event.ts_ns, event_end_ns(event)}, err))
+            return err->kind;
     }
-    audit->n_spans = n;
+    audit->by_spans = found == idlist_count(ids);
+    return events_check(audit->events, err);
 }
 
 /* Fills audit->spans when every root has an id that some GPU annotation has. */
 static enum err_kind
 find_spans(struct audit *audit, struct roots roots, struct err *err)
 {
-    CLEANUP(idmap_done) struct idmap ids = {0};
-    uint64_t n = events_gpu_annotation_count(audit->events);
-    size_t found = 0;
-    size_t cap = 0;
+    CLEANUP(idlist_done) struct idlist ids = {.near = 0};
     bool all;
-    if (n == 0)
+    if (events_gpu_annotation_count(audit->events) == 0)
         return ERR_OK;
-    if (note_ids(roots, &ids, &all, err))
+    idlist_init(&ids, audit->spans.pool);
+    if (list_ids(roots, &ids, &all, err))
         return err->kind;
-    if (!all)
-        return ERR_OK;
-    for (uint64_t i = 0; i < n; i++) {
-        struct event event = events_gpu_annotation(audit->events, i);
-        struct idmap_entry *entry =
-            event.external_id ? idmap_find(&ids, event.external_id) : NULL;
-        if (!entry)
-            continue;
-        found += entry->mark++ == 0;
-        if (add_span(audit, &cap, event, err))
-            return err->kind;
-    }
-    if (found < ids.n) {
-        free(audit->spans);
-        audit->spans = NULL;
-        audit->n_spans = 0;
-    }
-    merge_spans(audit);
-    return ERR_OK;
+    return all ? add_spans(audit, &ids, err) : ERR_OK;
+}
+
+static struct interval
+span_at(const struct audit *audit, uint64_t i)
+{
+    struct interval span;
+    column_read(&audit->spans, i, &span);
+    return span;
 }
 
 /* Whether a kernel's start lies in a merged span, both ends included. */
 static bool
 lies_in_span(const struct audit *audit, int64_t ts_ns)
 {
-    size_t low = 0;
-    size_t high = audit->n_spans;
+    uint64_t low = 0;
+    uint64_t high = audit->spans.n;
     while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (audit->spans[middle].start_ns <= ts_ns)
+        uint64_t middle = low + (high - low) / 2;
+        if (span_at(audit, middle).start_ns <= ts_ns)
             low = middle + 1;
         else
             high = middle;
     }
-    return low > 0 && ts_ns <= audit->spans[low - 1].end_ns;
+    return low > 0 && ts_ns <= span_at(audit, low - 1).end_ns;
 }
 
+/* Owned by the first root of those that are left out. */
 static bool
-is_dropped(const struct audit *audit, struct event kernel)
+is_dropped(const struct audit *audit, event_id id)
 {
-    return audit->without && kernel.correlation &&
-           idmap_find(audit->without, kernel.correlation);
+    size_t place;
+    return audit->without && id && ownership_find(audit->without, id, &place) &&
+           place == 0;
 }
 
 static int64_t
@@ -134,13 +140,14 @@ busy_in_spans(const struct audit *audit)
 {
     int64_t busy_ns = 0;
     uint64_t n = events_gpu_count(audit->events);
-    for (size_t i = 0; i < audit->n_spans; i++) {
-        uint64_t at = events_gpu_from(audit->events, audit->spans[i].start_ns);
+    for (uint64_t i = 0; i < audit->spans.n; i++) {
+        struct interval span = span_at(audit, i);
+        uint64_t at = events_gpu_from(audit->events, span.start_ns);
         for (; at < n; at++) {
             struct event kernel = events_gpu(audit->events, at);
-            if (kernel.ts_ns > audit->spans[i].end_ns)
+            if (kernel.ts_ns > span.end_ns)
                 break;
-            if (!is_dropped(audit, kernel))
+            if (!is_dropped(audit, kernel.correlation))
                 busy_ns = ns_add(busy_ns, kernel.dur_ns);
         }
     }
@@ -151,18 +158,33 @@ busy_in_spans(const struct audit *audit)
 
 /* Kernels of an id that no span gave already. */
 static int64_t
-busy_of_id(const struct audit *audit, event_id id)
+busy_of_run(const struct audit *audit, event_id id, struct event_run run)
 {
     int64_t busy_ns = 0;
-    struct event_run run = events_gpu_of(audit->events, id);
-    if (audit->without && idmap_find(audit->without, id))
+    if (is_dropped(audit, id))
         return 0;
     for (uint64_t k = 0; k < run.n; k++) {
         struct event kernel = events_gpu_linked(audit->events, run.first + k);
-        if (!audit->spans || !lies_in_span(audit, kernel.ts_ns))
+        if (!audit->by_spans || !lies_in_span(audit, kernel.ts_ns))
             busy_ns = ns_add(busy_ns, kernel.dur_ns);
     }
     return busy_ns;
+}
+
+/* The kernels of an id, when they did not count yet. */
+static void
+add_id(struct audit *audit, event_id id, int64_t *busy_ns)
+{
+    bool is_seen;
+    struct event_run run = events_gpu_of(audit->events, id);
+    if (run.n == 0)
+        return;
+    column_read(&audit->seen, run.first, &is_seen);
+    if (is_seen)
+        return;
+    is_seen = true;
+    column_write(&audit->seen, run.first, &is_seen);
+    *busy_ns = ns_add(*busy_ns, busy_of_run(audit, id, run));
 }
 
 /* Adds what the correlated events of `thread` in [start, end) launched. */
@@ -176,17 +198,14 @@ add_window(struct audit *audit,
 {
     struct event_run run = events_correlated_of(audit->events, thread);
     uint64_t at = events_correlated_from(audit->events, run, start_ns);
+    if (column_fill(&audit->seen, events_gpu_linked_count(audit->events), err))
+        return err->kind;
     for (; at < run.first + run.n; at++) {
         struct event event = events_correlated(audit->events, at);
         if (event.ts_ns >= end_ns)
             break;
-        if (event_end_ns(event) > end_ns)
-            continue;
-        struct idmap_entry *entry = idmap_add(&audit->seen, event.correlation, err);
-        if (!entry)
-            return err->kind;
-        if (entry->mark++ == 0)
-            *busy_ns = ns_add(*busy_ns, busy_of_id(audit, event.correlation));
+        if (event_end_ns(event) <= end_ns)
+            add_id(audit, event.correlation, busy_ns);
     }
     return ERR_OK;
 }
@@ -194,13 +213,13 @@ add_window(struct audit *audit,
 static enum err_kind
 add_roots(struct audit *audit, struct roots roots, int64_t *busy_ns, struct err *err)
 {
-    if (audit->spans) {
+    if (audit->by_spans) {
         *busy_ns = ns_add(*busy_ns, busy_in_spans(audit));
         return ERR_OK;
     }
     for (size_t i = 0; i < roots.n; i++) {
-        const struct root *root = &roots.items[i];
-        if (add_window(audit, root->thread, root->ts_ns, root_end_ns(root), busy_ns, err))
+        struct root root = roots_at(roots, i);
+        if (add_window(audit, root.thread, root.ts_ns, root_end_ns(&root), busy_ns, err))
             return err->kind;
     }
     return ERR_OK;
@@ -209,7 +228,7 @@ add_roots(struct audit *audit, struct roots roots, int64_t *busy_ns, struct err 
 /* --- the window of each thread ----------------------------------------------------- */
 
 struct thread_window {
-    uint32_t thread;
+    bool has_root;
     int64_t start_ns;
     int64_t last_ns; /* start of the last root */
     int64_t end_ns;  /* its end */
@@ -218,40 +237,35 @@ struct thread_window {
 static void
 widen(struct thread_window *window, const struct root *root)
 {
-    if (root->ts_ns < window->start_ns)
+    if (!window->has_root || root->ts_ns < window->start_ns)
         window->start_ns = root->ts_ns;
-    if (root->ts_ns >= window->last_ns) {
+    if (!window->has_root || root->ts_ns >= window->last_ns) {
         window->last_ns = root->ts_ns;
         window->end_ns = root_end_ns(root);
     }
+    window->has_root = true;
 }
 
 static enum err_kind
 add_threads(struct audit *audit, struct roots roots, int64_t *busy_ns, struct err *err)
 {
-    CLEANUP(arena_done) struct arena arena;
-    CLEANUP(idmap_done) struct idmap places = {0};
-    arena_init(&arena, SIZE_MAX);
-    struct thread_window *windows = arena_calloc(&arena, roots.n, sizeof *windows);
-    size_t n = 0;
-    if (!windows)
-        return err_no_memory(err, "the threads of a trace");
+    CLEANUP(column_done) struct column windows; /* by thread */
+    struct thread_window window;
+    column_init(&windows, audit->spans.pool, sizeof window, ORDER_NONE);
+    if (column_fill(&windows, events_thread_count(audit->events), err))
+        return err->kind;
     for (size_t i = 0; i < roots.n; i++) {
-        const struct root *root = &roots.items[i];
-        struct idmap_entry *entry = idmap_add(&places, root->thread + 1, err);
-        if (!entry)
-            return err->kind;
-        if (entry->mark++ == 0) {
-            entry->value = (uint32_t)n;
-            windows[n++] = (struct thread_window){root->thread, root->ts_ns, root->ts_ns,
-                                                  root_end_ns(root)};
-        }
-        widen(&windows[entry->value], root);
+        struct root root = roots_at(roots, i);
+        column_read(&windows, root.thread, &window);
+        widen(&window, &root);
+        column_write(&windows, root.thread, &window);
     }
-    for (size_t i = 0; i < n; i++)
-        if (add_window(audit, windows[i].thread, windows[i].start_ns, windows[i].end_ns,
-                       busy_ns, err))
+    for (uint32_t thread = 0; thread < windows.n; thread++) {
+        column_read(&windows, thread, &window);
+        if (window.has_root &&
+            add_window(audit, thread, window.start_ns, window.end_ns, busy_ns, err))
             return err->kind;
+    }
     return ERR_OK;
 }
 
@@ -263,8 +277,9 @@ coverage_busy(const struct events *events,
               int64_t *ret_ns,
               struct err *err)
 {
-    CLEANUP(audit_done) struct audit audit = {.events = events};
+    CLEANUP(audit_done) struct audit audit;
     int64_t busy_ns = 0;
+    audit_init(&audit, events);
     if (find_spans(&audit, roots, err) || add_roots(&audit, roots, &busy_ns, err))
         return err->kind;
     *ret_ns = busy_ns;
@@ -274,17 +289,20 @@ coverage_busy(const struct events *events,
 enum err_kind
 coverage_audit(const struct events *events,
                struct roots roots,
-               const struct idmap *without,
-               int64_t without_ns,
+               const struct ownership *without,
                struct coverage *ret_coverage,
                struct err *err)
 {
-    CLEANUP(audit_done) struct audit audit = {.events = events, .without = without};
-    struct coverage coverage = {.busy_ns = events_gpu_busy_ns(events) - without_ns};
+    CLEANUP(audit_done) struct audit audit;
+    struct coverage coverage = {.busy_ns = events_gpu_busy_ns(events)};
+    audit_init(&audit, events);
+    audit.without = without;
+    if (without)
+        coverage.busy_ns -= ownership_work(without, 0).busy_ns;
     if (find_spans(&audit, roots, err) ||
         add_roots(&audit, roots, &coverage.spans_ns, err))
         return err->kind;
-    coverage.by_gpu_span = audit.spans != NULL;
+    coverage.by_gpu_span = audit.by_spans;
     coverage.selected_ns = coverage.spans_ns;
     if (add_threads(&audit, roots, &coverage.selected_ns, err))
         return err->kind;

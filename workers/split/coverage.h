@@ -4,7 +4,7 @@
 #pragma once
 
 #include "err.h"
-#include "idmap.h"
+#include "ownership.h"
 #include "root.h"
 
 #include <stdbool.h>
@@ -24,12 +24,11 @@ enum err_kind coverage_busy(const struct events *events,
                             struct err *err);
 
 /*
- * The audit of `roots`. Kernels whose correlation id is in `without` (NULL: none) count
- * nowhere, `without_ns` of them.
+ * The audit of `roots`. Kernels that the first root of `without` (NULL: none) owns count
+ * nowhere.
  */
 enum err_kind coverage_audit(const struct events *events,
                              struct roots roots,
-                             const struct idmap *without,
-                             int64_t without_ns,
+                             const struct ownership *without,
                              struct coverage *ret_coverage,
                              struct err *err);

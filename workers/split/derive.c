@@ -138,14 +138,12 @@ measure(struct split *split, struct err *err)
 static enum err_kind
 trim(struct split *split, struct err *err)
 {
-    CLEANUP(idmap_done) struct idmap dropped = {0};
     struct candidate *result = &split->answer->detection.result;
     struct coverage *coverage = &result->coverage;
-    int64_t dropped_ns = 0;
-    result->roots = (struct roots){result->roots.items + 1, result->roots.n - 1};
-    if (transient_ids(&split->first, 0, &dropped, &dropped_ns, err) ||
-        coverage_audit(split->answer->events, result->roots, &dropped, dropped_ns,
-                       coverage, err))
+    result->roots.first++;
+    result->roots.n--;
+    if (coverage_audit(split->answer->events, result->roots, &split->first, coverage,
+                       err))
         return err->kind;
     result->status = grade_of(coverage->selected_ns, coverage->busy_ns);
     result->reason = result->status ? REASON_COVERAGE : NULL;
@@ -160,12 +158,13 @@ look_for_transient(struct split *split, struct err *err)
 {
     struct split_answer *answer = split->answer;
     const struct candidate *result = &answer->detection.result;
-    if (result->roots.n < 2 || result->status == GRADE_NOT_SPLITTABLE ||
-        root_is_bookend(&result->roots.items[0]) ||
+    if (result->roots.n < 2)
+        return ERR_OK;
+    struct root first = roots_at(result->roots, 0);
+    if (result->status == GRADE_NOT_SPLITTABLE || root_is_bookend(&first) ||
         !transient_can_stall(answer->events, &split->symbols))
         return ERR_OK;
-    if (ownership_make(&split->first, answer->events, result->roots, &answer->arena,
-                       err) ||
+    if (ownership_make(&split->first, answer->events, result->roots, err) ||
         transient_find(&split->first, &split->symbols, &answer->transient, err))
         return err->kind;
     return answer->transient.is_trimmed ? trim(split, err) : ERR_OK;
@@ -175,7 +174,8 @@ static enum err_kind
 note_threads(struct split *split, struct err *err)
 {
     for (size_t i = 0; i < split->all_roots.n; i++)
-        if (!idmap_add(&split->root_threads, split->all_roots.items[i].thread + 1, err))
+        if (!idmap_add(&split->root_threads, roots_at(split->all_roots, i).thread + 1,
+                       err))
             return err->kind;
     return ERR_OK;
 }
@@ -184,8 +184,9 @@ note_threads(struct split *split, struct err *err)
 static enum err_kind
 measure_launches(struct split *split, struct err *err)
 {
-    CLEANUP(calls_done) struct calls calls = {0};
+    CLEANUP(calls_done) struct calls calls;
     const struct events *events = split->answer->events;
+    calls_init(&calls, events);
     struct cpu_view view = cpu_view_all(events);
     uint64_t n = events_gpu_count(events);
     for (uint64_t i = 0; i < n; i++)
@@ -193,10 +194,8 @@ measure_launches(struct split *split, struct err *err)
             return err->kind;
     calls_find(&calls, &view);
     CLEANUP(launch_sums_done)
-    struct launch_sums sums = {
-        .calls = &calls,
-        .root_threads = split->all_roots.n ? &split->root_threads : NULL,
-    };
+    struct launch_sums sums;
+    launch_sums_init(&sums, &calls, split->all_roots.n ? &split->root_threads : NULL);
     if (launch_sums_add_cpu(&sums, &view, &split->symbols, err))
         return err->kind;
     for (uint64_t i = 0; i < n; i++)
@@ -248,10 +247,10 @@ own(struct split *split, struct err *err)
     CLEANUP(idmap_done) struct idmap threads = {0};
     struct split_answer *answer = split->answer;
     struct roots roots = answer->detection.result.roots;
-    if (ownership_make(&split->own, answer->events, roots, &answer->arena, err))
+    if (ownership_make(&split->own, answer->events, roots, err))
         return err->kind;
     for (size_t i = 0; i < roots.n; i++)
-        if (!idmap_add(&threads, roots.items[i].thread + 1, err))
+        if (!idmap_add(&threads, roots_at(roots, i).thread + 1, err))
             return err->kind;
     answer->root_threads = threads.n;
     answer->n_overlapping_roots = split->own.tiles.n_overlapping;
@@ -269,21 +268,20 @@ make_steps(struct split *split, struct err *err)
     struct split_answer *answer = split->answer;
     struct steps *steps = &answer->steps;
     steps->n = split->all_roots.n;
-    steps->items = arena_calloc(&answer->arena, steps->n, sizeof *steps->items);
-    if (!steps->items)
-        return err_no_memory(err, "the steps of a trace");
     for (size_t i = 0; i < steps->n; i++) {
-        struct step *step = &steps->items[i];
-        *step = step_of(&split->all_roots.items[i]);
-        step->is_trimmed = i < steps->first;
-        const struct ownership *own = step->is_trimmed ? &split->first : &split->own;
-        size_t place = step->is_trimmed ? i : i - steps->first;
-        step->tile = own->tiles.tiles[place];
-        step->work = own->work[place];
+        struct root root = roots_at(split->all_roots, i);
+        struct step step = step_of(&root);
+        step.is_trimmed = i < steps->first;
+        const struct ownership *own = step.is_trimmed ? &split->first : &split->own;
+        size_t place = step.is_trimmed ? i : i - steps->first;
+        step.tile = tiles_at(&own->tiles, place);
+        step.work = ownership_work(own, place);
         answer->steps_without_gpu_events +=
-            !step->is_trimmed && !step->is_bookend && step->work.n_gpu == 0;
+            !step.is_trimmed && !step.is_bookend && step.work.n_gpu == 0;
+        if (column_add(&steps->list, &step, err))
+            return err->kind;
     }
-    return ERR_OK;
+    return events_check(answer->events, err);
 }
 
 /* --- chunks ------------------------------------------------------------------------ */
@@ -391,6 +389,8 @@ split_derive(const struct split_job *job,
     ret_answer->events = events_new(&job->limits, job->spill);
     if (!ret_answer->events)
         return err_no_memory(err, "the index of a trace");
+    column_init(&ret_answer->steps.list, events_side_pool(ret_answer->events),
+                sizeof(struct step), ORDER_NONE);
     return run(&split, err);
 }
 
@@ -415,6 +415,8 @@ split_answer_done(struct split_answer *answer)
     for (size_t i = 0; i < answer->n_chunks; i++)
         chunk_done(&answer->chunks[i]);
     index_set_done(&answer->metadata);
+    column_done(&answer->steps.list);
+    detection_done(&answer->detection);
     scan_marks_done(&answer->marks);
     launch_texts_done(&answer->texts);
     if (answer->events)

@@ -2,6 +2,7 @@
 /* The node of the call tree under which steps repeat. */
 #include "descent.h"
 
+#include "arena.h"
 #include "cleanup.h"
 #include "wide.h"
 
@@ -29,97 +30,55 @@ enqueue(struct queue *queue, const struct calltree *tree, uint32_t node, uint32_
     queue->depths[queue->n++] = depth;
 }
 
-static enum err_kind
-copy_nodes(struct calltree_nodes *nodes, struct arena *arena, struct err *err)
-{
-    uint32_t *items = arena_calloc(arena, nodes->n, sizeof *items);
-    if (!items)
-        return no_memory(err);
-    if (nodes->n)
-        memcpy(items, nodes->items, nodes->n * sizeof *items);
-    nodes->items = items;
-    return ERR_OK;
-}
-
-/* Moves a pattern out of the memory of its node. */
-static enum err_kind
-keep(struct pattern *pattern, struct arena *arena, struct err *err)
-{
-    struct roots *roots = &pattern->candidate.roots;
-    struct root *items = arena_calloc(arena, roots->n, sizeof *items);
-    if (!items)
-        return no_memory(err);
-    if (roots->n)
-        memcpy(items, roots->items, roots->n * sizeof *items);
-    roots->items = items;
-    if (copy_nodes(&pattern->before, arena, err))
-        return err->kind;
-    return copy_nodes(&pattern->after, arena, err);
-}
-
 /* One node: is its pattern the best so far? Its children join the queue. */
 static enum err_kind
 visit(struct pattern_search *search,
       struct queue *queue,
       size_t at,
-      struct arena *scratch,
-      struct arena *arena,
+      struct column *children,
       struct pattern *best,
       struct err *err)
 {
     const struct calltree *tree = search->tree;
     uint32_t node = queue->nodes[at];
-    struct calltree_nodes children;
-    struct pattern pattern = {0};
-    arena_reset(scratch);
-    if (calltree_children(tree, node, scratch, &children, err))
+    bool is_better = false;
+    if (calltree_children(tree, node, children, err))
         return err->kind;
-    if (children.n >= MIN_CHILDREN) {
+    if (children->n >= MIN_CHILDREN) {
         struct slice name = events_text(tree->events, calltree_event(tree, node).name);
-        if (pattern_find(search, children, name, "branch_descent", scratch, &pattern,
-                         err))
+        if (pattern_find(search, children, name, "branch_descent", best, &is_better, err))
             return err->kind;
     }
-    bool is_better = pattern.is_found &&
-                     (!best->is_found ||
-                      pattern.candidate.iteration_ns > best->candidate.iteration_ns);
     if (is_better) {
-        pattern.candidate.tree.has_depth = true;
-        pattern.candidate.tree.depth = queue->depths[at];
-        if (keep(&pattern, arena, err))
-            return err->kind;
-        *best = pattern;
+        best->candidate.tree.has_depth = true;
+        best->candidate.tree.depth = queue->depths[at];
     }
-    for (size_t i = 0; i < children.n; i++)
-        enqueue(queue, tree, children.items[i], queue->depths[at] + 1);
+    for (uint64_t i = 0; i < children->n && queue->n < MAX_NODES; i++)
+        enqueue(queue, tree, calltree_nodes_at(children, i), queue->depths[at] + 1);
     return ERR_OK;
 }
 
 enum err_kind
-descent_find(struct pattern_search *search,
-             struct arena *arena,
-             struct pattern *ret_best,
-             struct err *err)
+descent_find(struct pattern_search *search, struct pattern *best, struct err *err)
 {
     CLEANUP(arena_done) struct arena room;
-    CLEANUP(arena_done) struct arena scratch;
+    CLEANUP(column_done) struct column children;
     const struct calltree *tree = search->tree;
     arena_init(&room, SIZE_MAX);
-    arena_init(&scratch, SIZE_MAX);
+    calltree_nodes_init(&children, tree);
     size_t most = tree->nodes.n < MAX_NODES ? (size_t)tree->nodes.n : MAX_NODES;
     struct queue queue = {
         .nodes = arena_calloc(&room, most + 1, sizeof(uint32_t)),
         .depths = arena_calloc(&room, most + 1, sizeof(uint32_t)),
     };
-    *ret_best = (struct pattern){0};
     if (!queue.nodes || !queue.depths)
         return no_memory(err);
-    for (size_t i = 0; i < tree->entries.n; i++)
-        enqueue(&queue, tree, tree->entries.items[i], 0);
+    for (uint64_t i = 0; i < tree->entries.n && queue.n < MAX_NODES; i++)
+        enqueue(&queue, tree, calltree_nodes_at(&tree->entries, i), 0);
     for (size_t at = 0; at < queue.n; at++) {
-        if (visit(search, &queue, at, &scratch, arena, ret_best, err))
+        if (visit(search, &queue, at, &children, best, err))
             return err->kind;
-        if (ret_best->is_found && ret_best->candidate.status == GRADE_SPLITTABLE)
+        if (best->is_found && best->candidate.status == GRADE_SPLITTABLE)
             break;
     }
     return events_check(tree->events, err);
@@ -130,16 +89,17 @@ descent_find(struct pattern_search *search,
 /* A root over the frames that have kernels; their time. */
 static int64_t
 make_bookend(struct calltree *tree,
-             const struct calltree_nodes *nodes,
+             const struct column *nodes,
              const char *name,
              struct root *ret_root)
 {
     struct event latest = {0};
     bool found = false;
-    for (size_t i = 0; i < nodes->n; i++) {
-        if (!calltree_has_gpu(tree, nodes->items[i]))
+    for (uint64_t i = 0; i < nodes->n; i++) {
+        uint32_t node = calltree_nodes_at(nodes, i);
+        if (!calltree_has_gpu(tree, node))
             continue;
-        struct event event = calltree_event(tree, nodes->items[i]);
+        struct event event = calltree_event(tree, node);
         if (!found) {
             *ret_root = root_of(tree->events, event);
             ret_root->name = slice_of(name);
@@ -155,7 +115,7 @@ make_bookend(struct calltree *tree,
         return 0;
     int64_t dur_ns = event_end_ns(latest) - ret_root->ts_ns;
     ret_root->dur_ns = dur_ns > 0 ? dur_ns : 0;
-    return calltree_time(tree, nodes->items, nodes->n);
+    return calltree_time(tree, nodes, 0, nodes->n);
 }
 
 static double
@@ -167,7 +127,7 @@ percent(int64_t part_ns, int64_t whole_ns)
 enum err_kind
 descent_add_bookends(struct calltree *tree,
                      const struct pattern *base,
-                     struct arena *arena,
+                     struct column *roots,
                      struct candidate *ret_candidate,
                      bool *ret_found,
                      struct err *err)
@@ -184,18 +144,16 @@ descent_add_bookends(struct calltree *tree,
     if (before_ns <= 0 && after_ns <= 0)
         return ERR_OK;
     *ret_candidate = *from;
-    struct roots *roots = &ret_candidate->roots;
-    roots->items = arena_calloc(arena, from->roots.n + 2, sizeof *roots->items);
-    if (!roots->items)
-        return no_memory(err);
-    roots->n = 0;
-    if (before_ns > 0)
-        roots->items[roots->n++] = warmup;
-    memcpy(roots->items + roots->n, from->roots.items,
-           from->roots.n * sizeof *roots->items);
-    roots->n += from->roots.n;
-    if (after_ns > 0)
-        roots->items[roots->n++] = wrapup;
+    if (before_ns > 0 && column_add(roots, &warmup, err))
+        return err->kind;
+    for (uint64_t i = 0; i < from->roots.n; i++) {
+        struct root root = roots_at(from->roots, i);
+        if (column_add(roots, &root, err))
+            return err->kind;
+    }
+    if (after_ns > 0 && column_add(roots, &wrapup, err))
+        return err->kind;
+    ret_candidate->roots = roots_of(roots);
     ret_candidate->iteration_ns = before_ns + from->iteration_ns + after_ns;
     ret_candidate->status = grade_of(ret_candidate->iteration_ns, from->total_ns);
     ret_candidate->tree.has_bookends = true;

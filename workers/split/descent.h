@@ -5,16 +5,17 @@
 
 #include "pattern.h"
 
-/* Breadth first; the pattern with most iteration time. It lies in `arena`. */
-enum err_kind descent_find(struct pattern_search *search,
-                           struct arena *arena,
-                           struct pattern *ret_best,
-                           struct err *err);
+/* Breadth first; the pattern with most iteration time. `best` is zeroed. */
+enum err_kind
+descent_find(struct pattern_search *search, struct pattern *best, struct err *err);
 
-/* `base` with roots for the work before and after it; *ret_found false: there is none. */
+/*
+ * `base` with roots for the work before and after it, which are added to `roots`, an
+ * empty list; *ret_found false: there is none.
+ */
 enum err_kind descent_add_bookends(struct calltree *tree,
                                    const struct pattern *base,
-                                   struct arena *arena,
+                                   struct column *roots,
                                    struct candidate *ret_candidate,
                                    bool *ret_found,
                                    struct err *err);

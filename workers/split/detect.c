@@ -19,6 +19,7 @@ struct cascade {
     const struct events *events;
     struct symbols *symbols;
     struct arena *arena;
+    struct detection *detection;
     struct candidate tried[MAX_TRIED];
     size_t n_tried;
     bool is_settled; /* the last one has status 0 */
@@ -46,7 +47,7 @@ grade_annotations(const struct events *events,
                   struct err *err)
 {
     struct coverage *coverage = &candidate->coverage;
-    if (coverage_audit(events, candidate->roots, NULL, 0, coverage, err))
+    if (coverage_audit(events, candidate->roots, NULL, coverage, err))
         return err->kind;
     candidate->is_audited = true;
     enum grade grade = grade_of(coverage->selected_ns, coverage->busy_ns);
@@ -91,26 +92,24 @@ static enum err_kind
 try_known(struct cascade *cascade, struct tiers tiers, struct err *err)
 {
     bool by_detailed = tiers.n_detailed > 0;
-    size_t n_roots = by_detailed ? tiers.n_detailed : tiers.n_native;
+    struct column *roots = &cascade->detection->annotations;
     struct candidate candidate = {
         .method = "annotation:tier",
         .confidence = CONFIDENCE_HIGH,
         .annotation_tier = by_detailed ? "detailed" : "native",
     };
-    if (n_roots == 0)
+    if (tiers.n_detailed + tiers.n_native == 0)
         return ERR_OK;
-    struct roots *roots = &candidate.roots;
-    roots->items = arena_calloc(cascade->arena, n_roots, sizeof *roots->items);
-    if (!roots->items)
-        return no_memory(err);
     uint64_t n = events_annotation_count(cascade->events);
-    for (uint64_t i = 0; i < n && roots->n < n_roots; i++) {
+    for (uint64_t i = 0; i < n; i++) {
         struct root root =
             root_of(cascade->events, events_annotation(cascade->events, i));
-        if (by_detailed ? step_name_is_detailed(root.name)
-                        : step_name_is_native(root.name))
-            roots->items[roots->n++] = root;
+        bool is_step = by_detailed ? step_name_is_detailed(root.name)
+                                   : step_name_is_native(root.name);
+        if (is_step && column_add(roots, &root, err))
+            return err->kind;
     }
+    candidate.roots = roots_of(roots);
     if (grade_annotations(cascade->events, &candidate, err))
         return err->kind;
     try_candidate(cascade, &candidate);
@@ -119,10 +118,17 @@ try_known(struct cascade *cascade, struct tiers tiers, struct err *err)
 
 /* --- families ---------------------------------------------------------------------- */
 
+static void
+free_texts(struct texts **texts)
+{
+    texts_free(*texts);
+}
+
 /* Annotations of one skeleton. */
-struct family {
-    uint32_t number; /* of the skeleton */
+struct best_family {
     struct roots roots;
+    int64_t busy_ns;
+    uint32_t seen; /* where its first one stands */
 };
 
 static enum err_kind
@@ -138,113 +144,98 @@ add_skeleton(struct texts *skeletons,
     return texts_add(skeletons, buf_slice(&text), ret_number) ? ERR_OK : no_memory(err);
 }
 
-/* The family of each annotation, numbered in the order they come up. */
+/* Family and position of each annotation; families are numbered as they come up. */
 static enum err_kind
-label_families(const struct events *events,
-               struct texts *skeletons,
-               uint32_t *labels,
-               uint32_t *ret_n,
-               struct err *err)
+label_families(const struct events *events, struct column *labels, struct err *err)
 {
-    CLEANUP(idmap_done) struct idmap numbers = {0};
+    CLEANUP(free_texts) struct texts *skeletons = texts_new(SKELETONS_MAX_BYTES);
     uint64_t n = events_annotation_count(events);
-    *ret_n = 0;
+    if (!skeletons)
+        return no_memory(err);
     for (uint64_t i = 0; i < n; i++) {
         struct event event = events_annotation(events, i);
-        uint32_t skeleton = 0;
-        if (add_skeleton(skeletons, events_text(events, event.name), &skeleton, err))
+        uint32_t label[] = {0, (uint32_t)i};
+        if (add_skeleton(skeletons, events_text(events, event.name), &label[0], err) ||
+            column_add(labels, label, err))
             return err->kind;
-        struct idmap_entry *entry = idmap_add(&numbers, skeleton + 1, err);
-        if (!entry)
-            return err->kind;
-        if (entry->mark++ == 0)
-            entry->value = (*ret_n)++;
-        labels[i] = entry->value;
     }
-    return ERR_OK;
+    return events_check(events, err);
 }
 
+/* The roots of the annotations, family by family. */
 static enum err_kind
-collect_families(struct cascade *cascade,
-                 const uint32_t *labels,
-                 uint32_t n_families,
-                 struct roots **ret_families,
-                 struct err *err)
+collect_families(struct cascade *cascade, const struct column *labels, struct err *err)
 {
-    const struct events *events = cascade->events;
-    uint64_t n = events_annotation_count(events);
-    struct roots *families = arena_calloc(cascade->arena, n_families, sizeof *families);
-    struct root *room = arena_calloc(cascade->arena, (size_t)n, sizeof *room);
-    if (!families || !room)
-        return no_memory(err);
-    for (uint64_t i = 0; i < n; i++)
-        families[labels[i]].n++;
-    for (uint32_t i = 0; i < n_families; i++) {
-        families[i].items = room;
-        room += families[i].n;
-        families[i].n = 0;
+    for (uint64_t i = 0; i < labels->n; i++) {
+        uint32_t label[2];
+        column_read(labels, i, label);
+        struct root root =
+            root_of(cascade->events, events_annotation(cascade->events, label[1]));
+        if (column_add(&cascade->detection->families, &root, err))
+            return err->kind;
     }
-    for (uint64_t i = 0; i < n; i++) {
-        struct roots *family = &families[labels[i]];
-        family->items[family->n++] = root_of(events, events_annotation(events, i));
-    }
-    *ret_families = families;
+    return events_check(cascade->events, err);
+}
+
+/* One family: the best so far? First seen on a tie. */
+static enum err_kind
+weigh_family(struct cascade *cascade,
+             struct roots family,
+             uint32_t seen,
+             struct best_family *best,
+             struct err *err)
+{
+    int64_t busy_ns = 0;
+    if (family.n < MIN_ROOTS)
+        return ERR_OK;
+    if (coverage_busy(cascade->events, family, &busy_ns, err))
+        return err->kind;
+    if (busy_ns > best->busy_ns ||
+        (busy_ns > 0 && busy_ns == best->busy_ns && seen < best->seen))
+        *best = (struct best_family){family, busy_ns, seen};
     return ERR_OK;
 }
 
-/* The family with most GPU time, first seen on a tie. */
 static enum err_kind
 choose_family(struct cascade *cascade,
-              const struct roots *families,
-              uint32_t n_families,
-              const struct roots **ret_best,
+              const struct column *labels,
+              struct best_family *best,
               struct err *err)
 {
-    int64_t best_ns = 0;
-    *ret_best = NULL;
-    for (uint32_t i = 0; i < n_families; i++) {
-        int64_t busy_ns = 0;
-        if (families[i].n < MIN_ROOTS)
-            continue;
-        if (coverage_busy(cascade->events, families[i], &busy_ns, err))
-            return err->kind;
-        if (busy_ns > best_ns) {
-            best_ns = busy_ns;
-            *ret_best = &families[i];
+    struct roots family = {.list = &cascade->detection->families};
+    uint32_t first[2] = {0, 0};
+    for (uint64_t i = 0; i < labels->n; i++) {
+        uint32_t label[2];
+        column_read(labels, i, label);
+        if (family.n && label[0] != first[0]) {
+            if (weigh_family(cascade, family, first[1], best, err))
+                return err->kind;
+            family = (struct roots){.list = family.list, .first = i};
         }
+        if (family.n++ == 0)
+            memcpy(first, label, sizeof first);
     }
-    return ERR_OK;
-}
-
-static void
-free_texts(struct texts **texts)
-{
-    if (*texts)
-        texts_free(*texts);
+    return weigh_family(cascade, family, first[1], best, err);
 }
 
 static enum err_kind
 try_families(struct cascade *cascade, struct err *err)
 {
-    CLEANUP(free_texts) struct texts *skeletons = texts_new(SKELETONS_MAX_BYTES);
-    uint64_t n = events_annotation_count(cascade->events);
-    uint32_t *labels = arena_calloc(cascade->arena, (size_t)n, sizeof *labels);
-    uint32_t n_families = 0;
-    struct roots *families = NULL;
-    const struct roots *best = NULL;
+    CLEANUP(column_done) struct column labels;
+    struct best_family best = {.busy_ns = 0};
     struct candidate candidate = {
         .method = "family:unknown_only",
         .confidence = CONFIDENCE_UNKNOWN,
     };
-    if (!skeletons || !labels)
-        return no_memory(err);
-    if (label_families(cascade->events, skeletons, labels, &n_families, err) ||
-        collect_families(cascade, labels, n_families, &families, err) ||
-        choose_family(cascade, families, n_families, &best, err))
+    column_init(&labels, events_side_pool(cascade->events), 2 * sizeof(uint32_t),
+                ORDER_REF);
+    if (label_families(cascade->events, &labels, err) || column_sort(&labels, err) ||
+        collect_families(cascade, &labels, err) ||
+        choose_family(cascade, &labels, &best, err))
         return err->kind;
-    if (!best)
+    if (best.busy_ns == 0)
         return ERR_OK;
-    candidate.roots = *best;
+    candidate.roots = best.roots;
     if (grade_annotations(cascade->events, &candidate, err))
         return err->kind;
     try_candidate(cascade, &candidate);
@@ -254,21 +245,19 @@ try_families(struct cascade *cascade, struct err *err)
 /* --- the call tree ----------------------------------------------------------------- */
 
 static enum err_kind
-try_bookends(struct cascade *cascade,
-             struct calltree *tree,
-             const struct pattern *bases,
-             size_t n,
-             struct err *err)
+try_bookends(struct cascade *cascade, struct calltree *tree, struct err *err)
 {
-    for (size_t i = 0; i < n; i++) {
+    struct detection *detection = cascade->detection;
+    const struct pattern *const bases[] = {&detection->branch, &detection->siblings};
+    for (size_t i = 0; i < sizeof bases / sizeof *bases; i++) {
         struct candidate candidate;
         bool found = false;
-        if (descent_add_bookends(tree, &bases[i], cascade->arena, &candidate, &found,
+        if (descent_add_bookends(tree, bases[i], &detection->bookends, &candidate, &found,
                                  err))
             return err->kind;
         if (!found)
             continue;
-        if (coverage_audit(cascade->events, candidate.roots, NULL, 0, &candidate.coverage,
+        if (coverage_audit(cascade->events, candidate.roots, NULL, &candidate.coverage,
                            err))
             return err->kind;
         candidate.is_audited = true;
@@ -283,23 +272,24 @@ try_tree(struct cascade *cascade, struct err *err)
 {
     CLEANUP(calltree_done) struct calltree tree = {0};
     CLEANUP(pattern_search_done) struct pattern_search search = {0};
-    struct pattern bases[2] = {0}; /* branch, siblings */
+    struct pattern *branch = &cascade->detection->branch;
+    struct pattern *siblings = &cascade->detection->siblings;
+    bool ignored;
     if (calltree_make(&tree, cascade->events, cascade->symbols, err) ||
-        pattern_search_init(&search, &tree, err) ||
-        descent_find(&search, cascade->arena, &bases[0], err))
+        pattern_search_init(&search, &tree, err) || descent_find(&search, branch, err))
         return err->kind;
-    if (bases[0].is_found)
-        try_candidate(cascade, &bases[0].candidate);
+    if (branch->is_found)
+        try_candidate(cascade, &branch->candidate);
     if (cascade->is_settled)
         return ERR_OK;
-    if (pattern_find(&search, tree.entries, (struct slice){NULL, 0}, "sibling_roots",
-                     cascade->arena, &bases[1], err))
+    if (pattern_find(&search, &tree.entries, (struct slice){NULL, 0}, "sibling_roots",
+                     siblings, &ignored, err))
         return err->kind;
-    if (bases[1].is_found)
-        try_candidate(cascade, &bases[1].candidate);
+    if (siblings->is_found)
+        try_candidate(cascade, &siblings->candidate);
     if (cascade->is_settled)
         return ERR_OK;
-    return try_bookends(cascade, &tree, bases, 2, err);
+    return try_bookends(cascade, &tree, err);
 }
 
 /* --- the result -------------------------------------------------------------------- */
@@ -350,7 +340,7 @@ join_skeletons(struct roots roots,
         return no_memory(err);
     for (size_t i = 0; i < roots.n; i++) {
         uint32_t ignored;
-        if (add_skeleton(skeletons, roots.items[i].name, &ignored, err))
+        if (add_skeleton(skeletons, roots_at(roots, i).name, &ignored, err))
             return err->kind;
     }
     uint32_t n = texts_count(skeletons);
@@ -360,7 +350,7 @@ join_skeletons(struct roots roots,
     /* Text 0, the empty one, is in every table; whether a root has it is asked. */
     size_t count = 0;
     for (size_t i = 0; i < roots.n && count == 0; i++)
-        if (roots.items[i].name.len == 0)
+        if (roots_at(roots, i).name.len == 0)
             list[count++] = SLICE("");
     for (uint32_t i = 0; i < n; i++)
         if (texts_text(skeletons, i).len > 0)
@@ -390,7 +380,7 @@ settle(struct cascade *cascade, struct detection *detection, struct err *err)
     if (!result)
         result = &none;
     if (!result->is_audited &&
-        coverage_audit(cascade->events, result->roots, NULL, 0, &result->coverage, err))
+        coverage_audit(cascade->events, result->roots, NULL, &result->coverage, err))
         return err->kind;
     result->is_audited = true;
     for (size_t i = 0; i < cascade->n_tried; i++) {
@@ -406,6 +396,16 @@ settle(struct cascade *cascade, struct detection *detection, struct err *err)
     return join_skeletons(result->roots, cascade->arena, &detection->family, err);
 }
 
+void
+detection_done(struct detection *detection)
+{
+    column_done(&detection->annotations);
+    column_done(&detection->families);
+    pattern_done(&detection->branch);
+    pattern_done(&detection->siblings);
+    column_done(&detection->bookends);
+}
+
 enum err_kind
 detect_roots(const struct events *events,
              struct symbols *symbols,
@@ -413,8 +413,11 @@ detect_roots(const struct events *events,
              struct detection *ret_detection,
              struct err *err)
 {
-    struct cascade cascade = {.events = events, .symbols = symbols, .arena = arena};
+    struct cascade cascade = {events, symbols, arena, ret_detection, {{0}}, 0, false};
     *ret_detection = (struct detection){0};
+    root_list_init(&ret_detection->annotations, events);
+    root_list_init(&ret_detection->families, events);
+    root_list_init(&ret_detection->bookends, events);
     struct tiers tiers = count_tiers(events, ret_detection);
     if (try_known(&cascade, tiers, err))
         return err->kind;

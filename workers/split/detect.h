@@ -4,6 +4,7 @@
 
 #include "arena.h"
 #include "candidate.h"
+#include "pattern.h"
 #include "symbol.h"
 
 enum { MAX_TRIED = 5 };
@@ -23,9 +24,17 @@ struct detection {
     uint64_t near_misses;
     struct slice near_miss; /* the first one */
     struct slice family;    /* distinct skeletons of the roots, joined */
+    /* What the roots of the candidates lie in; it stays where it is. */
+    struct column annotations;
+    struct column families;
+    struct pattern branch;
+    struct pattern siblings;
+    struct column bookends;
 };
 
-/* Roots and texts lie in `arena` or in the index. */
+void detection_done(struct detection *detection);
+
+/* Texts lie in `arena` or in the index. detection_done() also after a failure. */
 enum err_kind detect_roots(const struct events *events,
                            struct symbols *symbols,
                            struct arena *arena,

@@ -94,8 +94,10 @@ add_steps(struct buf *out, const struct split_answer *answer)
 {
     member_open(out, "steps", '[');
     if (answer->stage >= SPLIT_PLANNED)
-        for (size_t i = 0; i < answer->steps.n; i++)
-            add_step(out, &answer->steps.items[i], i);
+        for (size_t i = 0; i < answer->steps.n; i++) {
+            struct step step = steps_at(&answer->steps, i);
+            add_step(out, &step, i);
+        }
     buf_add_byte(out, ']');
 }
 

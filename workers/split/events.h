@@ -210,6 +210,8 @@ uint64_t events_instant_from(const struct events *events, int64_t ts_ns);
  */
 struct event_run events_gpu_of(const struct events *events, event_id correlation);
 struct event events_gpu_linked(const struct events *events, uint64_t k);
+/* How many such events there are. */
+uint64_t events_gpu_linked_count(const struct events *events);
 /* Its position in events_gpu(). */
 uint64_t events_gpu_linked_at(const struct events *events, uint64_t k);
 struct event_run events_flows_of(const struct events *events, event_id id);

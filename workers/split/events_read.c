@@ -10,6 +10,9 @@
 /* A table by small id is made when it takes at most so many places per record. */
 enum { FIRST_SPREAD = 8, FIRST_LEAST = 4096 };
 
+/* Records of a run that are looked at one by one. */
+enum { RUN_STEPS = 16 };
+
 static bool
 make_tables(struct events *events)
 {
@@ -412,7 +415,16 @@ run_of(const struct column *column, const uint32_t *table, uint32_t n, event_id 
         return (struct event_run){table[id], table[id + 1] - table[id]};
     }
     uint64_t first = first_of_group(column, id);
-    return (struct event_run){first, first_of_group(column, (uint64_t)id + 1) - first};
+    if (first == column->n || group_at(column, first) != id)
+        return (struct event_run){first, 0};
+    /* A run is short as a rule: its end is looked for from its start. */
+    uint64_t len = 1;
+    while (first + len < column->n && len < RUN_STEPS &&
+           group_at(column, first + len) == id)
+        len++;
+    if (len == RUN_STEPS)
+        len = first_of_group(column, (uint64_t)id + 1) - first;
+    return (struct event_run){first, len};
 }
 
 struct event_run
@@ -428,6 +440,12 @@ events_gpu_linked(const struct events *events, uint64_t k)
     struct event_link link;
     column_read(&events->gpu_links, k, &link);
     return events_gpu(events, link.position);
+}
+
+uint64_t
+events_gpu_linked_count(const struct events *events)
+{
+    return events->gpu_links.n;
 }
 
 uint64_t

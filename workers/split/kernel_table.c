@@ -224,16 +224,12 @@ is_bare(const struct maker *maker, uint32_t number)
 
 /* GPU events of bare rows that are not in the chunk, in trace order. */
 static enum err_kind
-list_elsewhere(struct maker *maker,
-               uint32_t **ret_positions,
-               size_t *ret_n,
-               struct err *err)
+list_elsewhere(struct maker *maker, struct column *positions, struct err *err)
 {
     CLEANUP(arena_done) struct arena arena;
     const struct events *events = events_of(maker);
     arena_init(&arena, SIZE_MAX);
     bool *bare = arena_calloc(&arena, maker->n, sizeof *bare);
-    size_t cap = 0;
     if (!bare)
         return no_memory(err);
     for (uint32_t i = 0; i < maker->n; i++)
@@ -245,40 +241,30 @@ list_elsewhere(struct maker *maker,
         if (!entry || !bare[entry->value] ||
             index_set_holds(maker->input->inside, event_index(kernel)))
             continue;
-        if (*ret_n == cap) {
-            cap = cap ? cap * 2 : 256;
-            uint32_t *more = reallocarray(*ret_positions, cap, sizeof *more);
-            if (!more)
-                return no_memory(err);
-            *ret_positions = more;
-        }
-        (*ret_positions)[(*ret_n)++] = (uint32_t)i;
+        const uint32_t position = (uint32_t)i;
+        if (column_add(positions, &position, err))
+            return err->kind;
     }
     return ERR_OK;
-}
-
-static void
-free_positions(uint32_t **positions)
-{
-    free(*positions);
 }
 
 static enum err_kind
 find_elsewhere(struct maker *maker, struct err *err)
 {
-    CLEANUP(free_positions) uint32_t *positions = NULL;
+    CLEANUP(column_done) struct column positions;
     CLEANUP(launches_done) struct launches launches = {0};
-    size_t n = 0;
-    if (list_elsewhere(maker, &positions, &n, err))
+    column_init(&positions, events_side_pool(events_of(maker)), sizeof(uint32_t),
+                ORDER_NONE);
+    if (list_elsewhere(maker, &positions, err))
         return err->kind;
-    if (n == 0)
+    if (positions.n == 0)
         return ERR_OK;
     struct cpu_view view = cpu_view_all(events_of(maker));
-    const struct gpu_list gpu = {events_of(maker), NULL, positions, n};
+    const struct gpu_list gpu = {events_of(maker), &positions};
     if (launches_make(&launches, view, maker->input->symbols, maker->input->texts, &gpu,
                       err))
         return err->kind;
-    for (size_t i = 0; i < n; i++) {
+    for (uint64_t i = 0; i < positions.n; i++) {
         struct launch_facts group;
         struct event kernel = gpu_list_at(&gpu, i);
         if (launches_group(&launches, kernel, &group, err))
@@ -462,8 +448,8 @@ kernel_table_make(const struct kernel_input *input,
     if (tallies_init(&maker.groups, err) || tallies_init(&maker.frames, err) ||
         tallies_init(&maker.streams, err) || tallies_init(&maker.shapes, err))
         return err->kind;
-    for (size_t i = 0; i < input->n; i++)
-        if (add_kernel(&maker, input->gpu[i], err))
+    for (uint64_t i = 0; i < input->gpu->positions->n; i++)
+        if (add_kernel(&maker, gpu_list_at(input->gpu, i), err))
             return err->kind;
     if (settle(&maker, err))
         return err->kind;

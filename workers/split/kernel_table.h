@@ -57,9 +57,8 @@ struct kernel_table {
 struct kernel_input {
     struct symbols *symbols;
     struct launch_texts *texts;
-    struct launches *launches; /* of the chunk's GPU events */
-    const struct event *gpu;   /* step order, id order, source order */
-    size_t n;
+    struct launches *launches;      /* of the chunk's GPU events */
+    const struct gpu_list *gpu;     /* step order, id order, source order */
     const struct index_set *inside; /* the chunk's GPU events */
 };
 

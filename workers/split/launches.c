@@ -65,48 +65,42 @@ has_dims(const struct launches *launches, struct event op)
     return op.detail && events_shape(launches->view.events, op.detail).has_dims;
 }
 
-/* A call's position + 1; 0: none. */
-static uint32_t
+/* All zeros: there is none. */
+static struct call
 call_of(const struct launches *launches, struct event kernel)
 {
-    uint64_t position;
-    if (!calls_get(&launches->calls, kernel.correlation, &position))
-        return 0;
-    return (uint32_t)position + 1;
+    struct call call;
+    if (calls_get(&launches->calls, kernel.correlation, &call))
+        return call;
+    return (struct call){0};
 }
 
 static uint32_t
-op_by_id(const struct launches *launches, event_id external_id)
+number_of(struct idlist *list, uint32_t id)
 {
-    struct idmap_entry *entry =
-        external_id ? idmap_find(&launches->by_external, external_id) : NULL;
-    return entry ? entry->value : 0;
-}
-
-static uint32_t
-inner_op(const struct launches *launches, event_id correlation)
-{
-    struct idmap_entry *entry =
-        correlation ? idmap_find(&launches->inner, correlation) : NULL;
-    return entry ? entry->value : 0;
+    uint64_t place;
+    uint32_t number = 0;
+    if (id && idlist_find(list, id, &place, &number))
+        return number;
+    return 0;
 }
 
 static bool
-is_graph(const struct launches *launches, uint32_t call)
+is_graph(const struct launches *launches, struct call call)
 {
-    struct event event = at(launches, call);
+    struct event event = at(launches, call.position);
     return event_is_runtime(event) &&
            symbols_has(launches->symbols, event.name, SYMBOL_GRAPH_LAUNCH);
 }
 
 /* Position + 1 of the launching op; 0: unknown. */
 static uint32_t
-launcher_of(const struct launches *launches, struct event kernel, uint32_t call)
+launcher_of(struct launches *launches, struct event kernel, struct call call)
 {
-    uint32_t op = op_by_id(launches, kernel.external_id);
-    if (!op && call)
-        op = op_by_id(launches, at(launches, call).external_id);
-    return op || !call ? op : inner_op(launches, kernel.correlation);
+    uint32_t op = number_of(&launches->by_external, kernel.external_id);
+    if (!op && call.position)
+        op = number_of(&launches->by_external, at(launches, call.position).external_id);
+    return op ? op : call.op;
 }
 
 /* --- the walk over the threads that hold calls ------------------------------------- */
@@ -168,31 +162,21 @@ threads_find(const struct threads *threads, struct event event)
 struct walk {
     struct launches *launches;
     struct threads threads;
-    uint32_t *asked; /* positions + 1 in the group */
-    size_t n_asked;
-    size_t cap_asked;
+    struct column asked; /* uint32_t: positions + 1 in the group */
 };
+
+static void
+walk_init(struct walk *walk, struct launches *launches)
+{
+    *walk = (struct walk){.launches = launches};
+    column_init(&walk->asked, launches->calls.by_id.pool, sizeof(uint32_t), ORDER_NONE);
+}
 
 static void
 walk_done(struct walk *walk)
 {
     threads_done(&walk->threads);
-    free(walk->asked);
-}
-
-static enum err_kind
-walk_ask(struct walk *walk, uint32_t position, struct err *err)
-{
-    if (walk->n_asked == walk->cap_asked) {
-        size_t cap = walk->cap_asked ? walk->cap_asked * 2 : 64;
-        uint32_t *asked = reallocarray(walk->asked, cap, sizeof *asked);
-        if (!asked)
-            return err_no_memory(err, "the launches of a trace");
-        walk->asked = asked;
-        walk->cap_asked = cap;
-    }
-    walk->asked[walk->n_asked++] = position;
-    return ERR_OK;
+    column_done(&walk->asked);
 }
 
 typedef enum err_kind walk_push_fn(struct walk *walk,
@@ -206,10 +190,14 @@ walk_answer_fn(struct walk *walk, uint32_t position, struct err *err);
 static enum err_kind
 walk_answer(struct walk *walk, walk_answer_fn *answer, struct err *err)
 {
-    for (size_t i = 0; i < walk->n_asked; i++)
-        if (answer(walk, walk->asked[i], err))
+    for (uint64_t i = 0; i < walk->asked.n; i++) {
+        uint32_t position;
+        column_read(&walk->asked, i, &position);
+        if (answer(walk, position, err))
             return err->kind;
-    walk->n_asked = 0;
+    }
+    if (walk->asked.n)
+        column_reset(&walk->asked);
     return ERR_OK;
 }
 
@@ -243,15 +231,16 @@ push_ops_and_frames(struct walk *walk,
 {
     struct launches *launches = walk->launches;
     enum event_category category = event_category(event);
-    uint64_t call;
+    struct call call;
     if (category == CATEGORY_CPU_OP && nesting_push(&thread->ops, event, position, err))
         return err->kind;
     if (category == CATEGORY_PYTHON_FUNCTION &&
         symbols_has(launches->symbols, event.name, SYMBOL_FRAME) &&
         nesting_push(&thread->frames, event, position, err))
         return err->kind;
-    if (calls_get(&launches->calls, event.correlation, &call) && call + 1 == position)
-        return walk_ask(walk, position, err);
+    if (calls_get(&launches->calls, event.correlation, &call) &&
+        call.position == position)
+        return column_add(&walk->asked, &position, err);
     return ERR_OK;
 }
 
@@ -259,15 +248,17 @@ static enum err_kind
 answer_call(struct walk *walk, uint32_t position, struct err *err)
 {
     struct launches *launches = walk->launches;
-    struct event call = at(launches, position);
-    struct thread_nesting *thread = threads_find(&walk->threads, call);
-    struct idmap_entry *entry = idmap_add(&launches->inner, call.correlation, err);
-    if (!entry)
-        return err->kind;
-    const struct nested *op = nesting_at(&thread->ops, call.ts_ns);
-    const struct nested *frame = nesting_at(&thread->frames, call.ts_ns);
-    entry->value = op ? op->position : 0;
-    entry->mark = frame ? at(launches, frame->position).name : 0;
+    struct event event = at(launches, position);
+    struct thread_nesting *thread = threads_find(&walk->threads, event);
+    struct call call;
+    (void)err;
+    if (!calls_get(&launches->calls, event.correlation, &call))
+        return ERR_OK;
+    const struct nested *op = nesting_at(&thread->ops, event.ts_ns);
+    const struct nested *frame = nesting_at(&thread->frames, event.ts_ns);
+    call.op = op ? op->position : 0;
+    call.frame = frame ? at(launches, frame->position).name : 0;
+    calls_put(&launches->calls, event.correlation, call);
     return ERR_OK;
 }
 
@@ -276,9 +267,9 @@ static enum err_kind
 find_threads(struct walk *walk, const struct gpu_list *gpu, struct err *err)
 {
     struct launches *launches = walk->launches;
-    for (size_t i = 0; i < gpu->n; i++) {
+    for (uint64_t i = 0; i < gpu->positions->n; i++) {
         struct event kernel = gpu_list_at(gpu, i);
-        uint32_t call = call_of(launches, kernel);
+        uint32_t call = call_of(launches, kernel).position;
         event_id ids[2] = {kernel.external_id, 0};
         if (call) {
             struct event event = at(launches, call);
@@ -287,10 +278,10 @@ find_threads(struct walk *walk, const struct gpu_list *gpu, struct err *err)
                 return err->kind;
         }
         for (size_t k = 0; k < 2; k++)
-            if (ids[k] && !idmap_add(&launches->by_external, ids[k], err))
+            if (ids[k] && idlist_add(&launches->by_external, ids[k], err))
                 return err->kind;
     }
-    return ERR_OK;
+    return idlist_close(&launches->by_external, err);
 }
 
 static void
@@ -298,21 +289,24 @@ find_by_external(struct launches *launches)
 {
     struct event event;
     uint64_t position = 0;
-    if (launches->by_external.n == 0)
+    if (idlist_count(&launches->by_external) == 0)
         return;
     while (cpu_view_next(&launches->view, &position, &event)) {
         if (event_category(event) != CATEGORY_CPU_OP || !event.external_id)
             continue;
-        struct idmap_entry *entry = idmap_find(&launches->by_external, event.external_id);
-        if (entry && !entry->value)
-            entry->value = (uint32_t)position;
+        uint64_t place;
+        uint32_t op;
+        if (idlist_find(&launches->by_external, event.external_id, &place, &op) && !op)
+            idlist_set(&launches->by_external, place, event.external_id,
+                       (uint32_t)position);
     }
 }
 
 static enum err_kind
 find_inner(struct launches *launches, const struct gpu_list *gpu, struct err *err)
 {
-    CLEANUP(walk_done) struct walk walk = {.launches = launches};
+    CLEANUP(walk_done) struct walk walk;
+    walk_init(&walk, launches);
     if (find_threads(&walk, gpu, err))
         return err->kind;
     find_by_external(launches);
@@ -328,12 +322,14 @@ push_ops_with_dims(struct walk *walk,
                    uint32_t position,
                    struct err *err)
 {
+    uint64_t place;
+    uint32_t ignored;
     if (event_category(event) != CATEGORY_CPU_OP)
         return ERR_OK;
     if (has_dims(walk->launches, event))
         return nesting_push(&thread->ops, event, position, err);
-    if (idmap_find(&walk->launches->outer, position))
-        return walk_ask(walk, position, err);
+    if (idlist_find(&walk->launches->outer, position, &place, &ignored))
+        return column_add(&walk->asked, &position, err);
     return ERR_OK;
 }
 
@@ -345,24 +341,30 @@ answer_op(struct walk *walk, uint32_t position, struct err *err)
     struct event op = at(launches, position);
     struct thread_nesting *thread = threads_find(&walk->threads, op);
     const struct nested *around = nesting_around(&thread->ops, op);
-    idmap_find(&launches->outer, position)->value = around ? around->position : 0;
+    uint64_t place;
+    uint32_t ignored;
+    if (around && idlist_find(&launches->outer, position, &place, &ignored))
+        idlist_set(&launches->outer, place, position, around->position);
     return ERR_OK;
 }
 
 static enum err_kind
 find_outer(struct launches *launches, const struct gpu_list *gpu, struct err *err)
 {
-    CLEANUP(walk_done) struct walk walk = {.launches = launches};
-    for (size_t i = 0; i < gpu->n; i++) {
+    CLEANUP(walk_done) struct walk walk;
+    walk_init(&walk, launches);
+    for (uint64_t i = 0; i < gpu->positions->n; i++) {
         struct event kernel = gpu_list_at(gpu, i);
         uint32_t op = launcher_of(launches, kernel, call_of(launches, kernel));
         if (!op || has_dims(launches, at(launches, op)))
             continue;
-        if (!idmap_add(&launches->outer, op, err) ||
+        if (idlist_add(&launches->outer, op, err) ||
             threads_add(&walk.threads, event_thread(at(launches, op)), err))
             return err->kind;
     }
-    if (launches->outer.n == 0)
+    if (idlist_close(&launches->outer, err))
+        return err->kind;
+    if (idlist_count(&launches->outer) == 0)
         return ERR_OK;
     return walk_run(&walk, push_ops_with_dims, answer_op, err);
 }
@@ -378,7 +380,10 @@ launches_make(struct launches *launches,
               struct err *err)
 {
     *launches = (struct launches){.view = view, .symbols = symbols, .texts = texts};
-    for (size_t i = 0; i < gpu->n; i++)
+    calls_init(&launches->calls, view.events);
+    idlist_init(&launches->by_external, launches->calls.by_id.pool);
+    idlist_init(&launches->outer, launches->calls.by_id.pool);
+    for (uint64_t i = 0; i < gpu->positions->n; i++)
         if (calls_want(&launches->calls, gpu_list_at(gpu, i).correlation, err))
             return err->kind;
     calls_find(&launches->calls, &launches->view);
@@ -391,9 +396,8 @@ void
 launches_done(struct launches *launches)
 {
     calls_done(&launches->calls);
-    idmap_done(&launches->inner);
-    idmap_done(&launches->by_external);
-    idmap_done(&launches->outer);
+    idlist_done(&launches->by_external);
+    idlist_done(&launches->outer);
 }
 
 /* Whether `op` is an ancestor of the other op. */
@@ -411,24 +415,22 @@ encloses(struct event op, struct event other)
 
 /* Whose dims the launch is said to have, and how they were found. */
 static struct event
-choose_dims(const struct launches *launches,
-            struct event kernel,
-            uint32_t call,
+choose_dims(struct launches *launches,
+            struct call call,
             uint32_t launcher,
             struct launch_facts *group)
 {
     struct event op = at(launches, launcher);
     if (has_dims(launches, op)) {
-        uint32_t inner = call ? inner_op(launches, kernel.correlation) : 0;
-        bool is_outer = inner && encloses(op, at(launches, inner));
+        bool is_outer = call.op && encloses(op, at(launches, call.op));
         group->dims_from = is_outer ? DIMS_ANCESTOR : DIMS_OP;
         return op;
     }
-    struct idmap_entry *around = idmap_find(&launches->outer, launcher);
-    if (!around || !around->value)
+    uint32_t around = number_of(&launches->outer, launcher);
+    if (!around)
         return op;
     group->dims_from = DIMS_ANCESTOR;
-    return at(launches, around->value);
+    return at(launches, around);
 }
 
 enum err_kind
@@ -437,16 +439,16 @@ launches_group(struct launches *launches,
                struct launch_facts *ret_group,
                struct err *err)
 {
-    uint32_t call = call_of(launches, kernel);
+    struct call call = call_of(launches, kernel);
     *ret_group = (struct launch_facts){.kind = LAUNCH_GRAPH};
-    if (call && is_graph(launches, call))
+    if (call.position && is_graph(launches, call))
         return ERR_OK;
     uint32_t launcher = launcher_of(launches, kernel, call);
     ret_group->kind = launcher ? LAUNCH_EAGER : LAUNCH_UNLINKED;
     if (!launcher)
         return ERR_OK;
     ret_group->op = at(launches, launcher).name;
-    struct event dims = choose_dims(launches, kernel, call, launcher, ret_group);
+    struct event dims = choose_dims(launches, call, launcher, ret_group);
     if (!dims.detail)
         return ERR_OK;
     struct event_shape shape = events_shape(launches->view.events, dims.detail);
@@ -462,7 +464,5 @@ launches_group(struct launches *launches,
 uint32_t
 launches_frame(const struct launches *launches, struct event kernel)
 {
-    struct idmap_entry *entry =
-        kernel.correlation ? idmap_find(&launches->inner, kernel.correlation) : NULL;
-    return entry ? entry->mark : 0;
+    return call_of(launches, kernel).frame;
 }

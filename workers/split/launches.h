@@ -45,18 +45,18 @@ enum err_kind launch_texts_compact(struct launch_texts *texts,
                                    uint32_t *ret_compact,
                                    struct err *err);
 
-/* GPU events: a list of them, or positions in events_gpu() where they are many. */
+/* GPU events, by their positions in events_gpu(). */
 struct gpu_list {
     const struct events *events;
-    const struct event *items; /* NULL: by position */
-    const uint32_t *positions;
-    size_t n;
+    const struct column *positions; /* uint32_t */
 };
 
 static inline struct event
-gpu_list_at(const struct gpu_list *list, size_t i)
+gpu_list_at(const struct gpu_list *list, uint64_t i)
 {
-    return list->items ? list->items[i] : events_gpu(list->events, list->positions[i]);
+    uint32_t position;
+    column_read(list->positions, i, &position);
+    return events_gpu(list->events, position);
 }
 
 /* How the GPU events of a set are linked to the CPU events of a view. */
@@ -65,11 +65,9 @@ struct launches {
     struct symbols *symbols;
     struct launch_texts *texts;
     struct calls calls;
-    struct idmap inner;       /* correlation id -> innermost op + 1 at its call; mark:
-                                 name of the innermost frame */
-    struct idmap by_external; /* External id -> position of the first op + 1 */
-    struct idmap outer;       /* position of an op without dims + 1 -> the op with dims
-                                 that encloses it + 1; mark: thread + 1 */
+    struct idlist by_external; /* External id -> position of the first op + 1 */
+    struct idlist outer;       /* position of an op without dims + 1 -> the op with dims
+                                  that encloses it + 1 */
 };
 
 /* Links `gpu`. launches_done() also after a failure. */

@@ -18,7 +18,7 @@ nesting_push(struct nesting *nesting,
              struct err *err)
 {
     if (nesting->n == nesting->cap) {
-        size_t cap = nesting->cap ? nesting->cap * 2 : 64;
+        size_t cap = nesting->cap ? nesting->cap * 2 : 4;
         struct nested *items = reallocarray(nesting->items, cap, sizeof *items);
         if (!items)
             return err_no_memory(err, "the open calls of a thread");

@@ -2,10 +2,9 @@
 /* The stream whose events run into each other most. */
 #include "overlap.h"
 
+#include "cleanup.h"
 #include "ns.h"
 #include "slice.h"
-
-#include <stdlib.h>
 
 /* Events that touch by less than this are taken as one after the other. */
 enum { SLACK_NS = 1000 };
@@ -64,21 +63,28 @@ enum err_kind
 overlap_find(const struct events *events, struct overlap *ret_overlap, struct err *err)
 {
     uint32_t n_threads = events_thread_count(events);
-    struct stream *streams = calloc((size_t)n_threads + 1, sizeof *streams);
-    const struct overlap *worst = NULL;
-    if (!streams)
-        return err_no_memory(err, "the streams of a trace");
+    CLEANUP(column_done) struct column streams; /* by thread */
+    struct overlap worst = {0};
+    bool is_found = false;
+    struct stream stream;
+    column_init(&streams, events_side_pool(events), sizeof stream, ORDER_NONE);
+    if (column_fill(&streams, n_threads, err))
+        return err->kind;
     uint64_t n = events_gpu_count(events);
     for (uint64_t i = 0; i < n; i++) {
         struct event event = events_gpu(events, i);
-        add(&streams[event_thread(event)], event);
+        column_read(&streams, event_thread(event), &stream);
+        add(&stream, event);
+        column_write(&streams, event_thread(event), &stream);
     }
     for (uint32_t i = 0; i < n_threads; i++) {
-        streams[i].sums.thread = i;
-        if (streams[i].is_used && (!worst || is_worse(events, &streams[i].sums, worst)))
-            worst = &streams[i].sums;
+        column_read(&streams, i, &stream);
+        stream.sums.thread = i;
+        if (!stream.is_used || (is_found && !is_worse(events, &stream.sums, &worst)))
+            continue;
+        worst = stream.sums;
+        is_found = true;
     }
-    *ret_overlap = worst ? *worst : (struct overlap){0};
-    free(streams);
+    *ret_overlap = worst;
     return events_check(events, err);
 }

@@ -5,10 +5,8 @@
  */
 #pragma once
 
-#include "arena.h"
 #include "err.h"
 #include "events.h"
-#include "idmap.h"
 #include "root.h"
 #include "tiles.h"
 
@@ -23,36 +21,39 @@ struct step_work {
     int64_t busy_ns;
 };
 
+/* Its lists are in pages as the index allows. Zeroed is none. */
 struct ownership {
     const struct events *events;
     struct roots roots; /* borrowed */
     struct tiles tiles;
-    struct step_work *work; /* of each root */
-    struct idmap owners;    /* id -> place of its root; mark: the walk that saw it */
+    struct column work;   /* struct step_work of each root */
+    struct column owners; /* by the first GPU event or flow of an id */
     uint32_t walk;
     uint64_t n_owned;      /* GPU events with an owner */
     uint64_t gpu_repeated; /* reached again by a later step */
     uint64_t flows_repeated;
 };
 
-/* Borrows `events` and `roots`; lists lie in `arena`. ownership_done() also after a
- * failure. */
+/* Borrows `events` and `roots`. ownership_done() also after a failure. */
 enum err_kind ownership_make(struct ownership *own,
                              const struct events *events,
                              struct roots roots,
-                             struct arena *arena,
                              struct err *err);
 void ownership_done(struct ownership *own);
+struct step_work ownership_work(const struct ownership *own, uint64_t place);
+/* Place of the root that owns an id; false: none, or there is no work of that id. */
+bool ownership_find(const struct ownership *own, event_id id, size_t *ret_place);
 
 /* The events of a step's window: CPU events that start in its tile and fit into it. */
 struct step_walk {
     struct ownership *own;
     size_t place; /* of the root */
+    struct interval tile;
     uint64_t position;
     uint64_t count;
 };
 
 struct step_walk step_walk_begin(struct ownership *own, size_t place);
 bool step_walk_next(struct step_walk *walk, struct event *ret_event);
-/* The next correlation id of the window, each once, in the order they come up. */
+/* The next id of the window with work, each once, in the order they come up. */
 bool step_walk_next_id(struct step_walk *walk, event_id *ret_id, bool *ret_owned);

@@ -9,8 +9,6 @@
 #include "texts.h"
 #include "wide.h"
 
-#include <stdlib.h>
-
 enum { LOW_RATIO = 10, NORMALISED_MAX_BYTES = 1 << 30 };
 
 static enum err_kind
@@ -81,19 +79,93 @@ pattern_add_normalised(struct buf *out, struct slice name)
     }
 }
 
+/* --- what is kept ------------------------------------------------------------------ */
+
+void
+pattern_done(struct pattern *pattern)
+{
+    column_done(&pattern->roots);
+    column_done(&pattern->before);
+    column_done(&pattern->after);
+    *pattern = (struct pattern){0};
+}
+
+void
+pattern_move(struct pattern *to, struct pattern *from)
+{
+    to->is_found = from->is_found;
+    to->candidate = from->candidate;
+    column_move(&to->roots, &from->roots);
+    column_move(&to->before, &from->before);
+    column_move(&to->after, &from->after);
+    to->candidate.roots.list = &to->roots;
+    from->is_found = false;
+}
+
+static void
+draft_init(struct pattern_draft *draft, const struct calltree *tree)
+{
+    root_list_init(&draft->pattern.roots, tree->events);
+    calltree_nodes_init(&draft->pattern.before, tree);
+    calltree_nodes_init(&draft->pattern.after, tree);
+    column_init(&draft->root_ns, events_side_pool(tree->events), sizeof(int64_t),
+                ORDER_NONE);
+}
+
+static void
+draft_done(struct pattern_draft *draft)
+{
+    pattern_done(&draft->pattern);
+    column_done(&draft->root_ns);
+}
+
+/* The children of one group: a run of `by_label`. */
+struct group {
+    uint64_t first;
+    uint64_t n;
+    int64_t busy_ns;
+};
+
+struct label {
+    uint32_t stamp; /* of the node that gave it */
+    uint32_t group;
+};
+
 enum err_kind
 pattern_search_init(struct pattern_search *search, struct calltree *tree, struct err *err)
 {
-    *search = (struct pattern_search){tree, texts_new(NORMALISED_MAX_BYTES), {0}};
+    struct column_pool *pool = events_side_pool(tree->events);
+    *search = (struct pattern_search){
+        .tree = tree,
+        .normalised = texts_new(NORMALISED_MAX_BYTES),
+    };
+    column_init(&search->known, pool, sizeof(uint32_t), ORDER_NONE);
+    column_init(&search->groups_of, pool, sizeof(struct label), ORDER_NONE);
+    column_init(&search->labels, pool, sizeof(uint32_t), ORDER_NONE);
+    column_init(&search->by_label, pool, 2 * sizeof(uint32_t), ORDER_REF);
+    column_init(&search->groups, pool, sizeof(struct group), ORDER_NONE);
+    calltree_nodes_init(&search->live, tree);
+    column_init(&search->live_labels, pool, sizeof(uint32_t), ORDER_NONE);
+    calltree_nodes_init(&search->matched, tree);
+    draft_init(&search->period, tree);
+    draft_init(&search->family, tree);
     return search->normalised ? ERR_OK : no_memory(err);
 }
 
 void
 pattern_search_done(struct pattern_search *search)
 {
-    if (search->normalised)
-        texts_free(search->normalised);
-    idmap_done(&search->known);
+    texts_free(search->normalised);
+    column_done(&search->known);
+    column_done(&search->groups_of);
+    column_done(&search->labels);
+    column_done(&search->by_label);
+    column_done(&search->groups);
+    column_done(&search->live);
+    column_done(&search->live_labels);
+    column_done(&search->matched);
+    draft_done(&search->period);
+    draft_done(&search->family);
 }
 
 static enum err_kind
@@ -102,349 +174,380 @@ normalise(struct pattern_search *search,
           uint32_t *ret_text,
           struct err *err)
 {
-    struct idmap_entry *entry = idmap_add(&search->known, name + 1, err);
-    if (!entry)
+    if (column_fill(&search->known, name + UINT64_C(1), err))
         return err->kind;
-    if (entry->mark++ == 0) {
+    column_read(&search->known, name, ret_text);
+    if (*ret_text == 0) {
         CLEANUP(buf_done) struct buf text = BUF_INIT;
         pattern_add_normalised(&text, events_text(search->tree->events, name));
         if (buf_check(&text, "a name of a call tree", err))
             return err->kind;
-        if (!texts_add(search->normalised, buf_slice(&text), &entry->value))
+        if (!texts_add(search->normalised, buf_slice(&text), ret_text))
             return no_memory(err);
+        ++*ret_text;
+        column_write(&search->known, name, ret_text);
     }
-    *ret_text = entry->value;
+    --*ret_text;
     return ERR_OK;
 }
 
 /* --- children by name -------------------------------------------------------------- */
 
-/* The children of one name. */
-struct group {
-    uint32_t *nodes; /* in node order */
-    size_t n;
-    int64_t busy_ns;
-};
+static struct group
+group_at(const struct pattern_search *search, uint64_t i)
+{
+    struct group group;
+    column_read(&search->groups, i, &group);
+    return group;
+}
 
-struct children {
-    struct calltree_nodes nodes;
-    uint32_t *labels; /* of each: its group; numbers in the order they come up */
-    struct group *groups;
-    uint32_t n_groups;
-    struct calltree_nodes live; /* those whose group has GPU time */
-    uint32_t *live_labels;
-};
+/* The group of a normalised text; a new one when it did not come up at this node yet. */
+static enum err_kind
+group_of(struct pattern_search *search, uint32_t text, uint32_t *ret, struct err *err)
+{
+    struct label label;
+    if (column_fill(&search->groups_of, text + UINT64_C(1), err))
+        return err->kind;
+    column_read(&search->groups_of, text, &label);
+    if (label.stamp != search->stamp) {
+        const struct group group = {0};
+        label = (struct label){search->stamp, (uint32_t)search->groups.n};
+        column_write(&search->groups_of, text, &label);
+        if (column_add(&search->groups, &group, err))
+            return err->kind;
+    }
+    *ret = label.group;
+    return ERR_OK;
+}
 
 static enum err_kind
-label_children(struct pattern_search *search,
-               struct children *children,
-               struct arena *arena,
-               struct err *err)
+label_children(struct pattern_search *search, const struct column *nodes, struct err *err)
 {
-    CLEANUP(idmap_done) struct idmap labels = {0};
-    struct calltree_nodes nodes = children->nodes;
-    children->labels = arena_calloc(arena, nodes.n, sizeof(uint32_t));
-    if (!children->labels)
-        return no_memory(err);
-    for (size_t i = 0; i < nodes.n; i++) {
+    search->stamp++;
+    column_reset(&search->labels);
+    column_reset(&search->by_label);
+    column_reset(&search->groups);
+    for (uint64_t i = 0; i < nodes->n; i++) {
         uint32_t text = 0;
-        struct event event = calltree_event(search->tree, nodes.items[i]);
-        if (normalise(search, event.name, &text, err))
+        uint32_t node = calltree_nodes_at(nodes, i);
+        uint32_t name = calltree_event(search->tree, node).name;
+        uint32_t ref[2] = {0, node};
+        if (events_check(search->tree->events, err) ||
+            normalise(search, name, &text, err) || group_of(search, text, &ref[0], err) ||
+            column_add(&search->labels, &ref[0], err) ||
+            column_add(&search->by_label, ref, err))
             return err->kind;
-        struct idmap_entry *entry = idmap_add(&labels, text + 1, err);
-        if (!entry)
-            return err->kind;
-        if (entry->mark++ == 0)
-            entry->value = children->n_groups++;
-        children->labels[i] = entry->value;
     }
     return ERR_OK;
 }
 
 static enum err_kind
-group_children(struct pattern_search *search,
-               struct children *children,
-               struct arena *arena,
-               struct err *err)
+measure_groups(struct pattern_search *search, struct err *err)
 {
-    struct calltree_nodes nodes = children->nodes;
-    uint32_t *room = arena_calloc(arena, nodes.n, sizeof *room);
-    children->groups = arena_calloc(arena, children->n_groups, sizeof(struct group));
-    if (!room || !children->groups)
-        return no_memory(err);
-    for (size_t i = 0; i < nodes.n; i++)
-        children->groups[children->labels[i]].n++;
-    for (uint32_t i = 0; i < children->n_groups; i++) {
-        children->groups[i].nodes = room;
-        room += children->groups[i].n;
-        children->groups[i].n = 0;
-    }
-    for (size_t i = 0; i < nodes.n; i++) {
-        struct group *group = &children->groups[children->labels[i]];
-        group->nodes[group->n++] = nodes.items[i];
-    }
-    for (uint32_t i = 0; i < children->n_groups; i++) {
-        struct group *group = &children->groups[i];
-        group->busy_ns = calltree_time(search->tree, group->nodes, group->n);
-    }
-    return ERR_OK;
-}
-
-static enum err_kind
-find_live(struct children *children, struct arena *arena, struct err *err)
-{
-    struct calltree_nodes nodes = children->nodes;
-    children->live.items = arena_calloc(arena, nodes.n, sizeof(uint32_t));
-    children->live_labels = arena_calloc(arena, nodes.n, sizeof(uint32_t));
-    if (!children->live.items || !children->live_labels)
-        return no_memory(err);
-    for (size_t i = 0; i < nodes.n; i++)
-        if (children->groups[children->labels[i]].busy_ns > 0) {
-            children->live_labels[children->live.n] = children->labels[i];
-            children->live.items[children->live.n++] = nodes.items[i];
+    const struct column *refs = &search->by_label;
+    if (column_sort(&search->by_label, err))
+        return err->kind;
+    struct group group = {0};
+    uint32_t label = 0;
+    calltree_time_begin(search->tree);
+    for (uint64_t i = 0; i < refs->n; i++) {
+        uint32_t ref[2];
+        column_read(refs, i, ref);
+        if (ref[0] != label) {
+            column_write(&search->groups, label, &group);
+            label = ref[0];
+            group = (struct group){.first = i};
+            calltree_time_begin(search->tree);
         }
-    return ERR_OK;
+        group.n++;
+        calltree_time_add(search->tree, ref[1], &group.busy_ns);
+    }
+    if (refs->n)
+        column_write(&search->groups, label, &group);
+    return events_check(search->tree->events, err);
+}
+
+static enum err_kind
+find_live(struct pattern_search *search, const struct column *nodes, struct err *err)
+{
+    column_reset(&search->live);
+    column_reset(&search->live_labels);
+    for (uint64_t i = 0; i < nodes->n; i++) {
+        uint32_t label = calltree_nodes_at(&search->labels, i);
+        uint32_t node = calltree_nodes_at(nodes, i);
+        if (group_at(search, label).busy_ns <= 0)
+            continue;
+        if (column_add(&search->live, &node, err) ||
+            column_add(&search->live_labels, &label, err))
+            return err->kind;
+    }
+    return events_check(search->tree->events, err);
 }
 
 /* --- candidates -------------------------------------------------------------------- */
 
-/* A candidate on its way: its roots and what each of them takes. */
-struct draft {
-    struct pattern pattern;
-    int64_t *root_ns;
-};
+static int64_t
+root_ns_at(const struct pattern_draft *draft, uint64_t i)
+{
+    int64_t time_ns;
+    column_read(&draft->root_ns, i, &time_ns);
+    return time_ns;
+}
 
 static int64_t
-draft_total_ns(const struct draft *draft)
+draft_total_ns(const struct pattern_draft *draft)
 {
     int64_t total_ns = 0;
     for (size_t i = 0; i < draft->pattern.candidate.roots.n; i++)
-        total_ns = ns_add(total_ns, draft->root_ns[i]);
+        total_ns = ns_add(total_ns, root_ns_at(draft, i));
     return total_ns;
 }
 
-static enum err_kind
-draft_make(struct draft *draft,
-           size_t n_roots,
-           size_t n_children,
-           struct arena *arena,
-           struct err *err)
+static void
+draft_start(struct pattern_draft *draft)
 {
     struct pattern *pattern = &draft->pattern;
-    pattern->candidate.roots.items = arena_calloc(arena, n_roots, sizeof(struct root));
-    pattern->before.items = arena_calloc(arena, n_children, sizeof(uint32_t));
-    pattern->after.items = arena_calloc(arena, n_children, sizeof(uint32_t));
-    draft->root_ns = arena_calloc(arena, n_roots, sizeof(int64_t));
-    if (!pattern->candidate.roots.items || !pattern->before.items ||
-        !pattern->after.items || !draft->root_ns)
-        return no_memory(err);
-    pattern->is_found = true;
-    return ERR_OK;
+    pattern->is_found = false;
+    pattern->candidate = (struct candidate){0};
+    column_reset(&pattern->roots);
+    column_reset(&pattern->before);
+    column_reset(&pattern->after);
+    column_reset(&draft->root_ns);
+}
+
+static enum err_kind
+draft_add(struct pattern_draft *draft, struct root root, int64_t time_ns, struct err *err)
+{
+    enum err_kind kind = column_add(&draft->pattern.roots, &root, err);
+    return kind ? kind : column_add(&draft->root_ns, &time_ns, err);
 }
 
 static void
-add_node(struct calltree_nodes *nodes, uint32_t node)
+draft_end(struct pattern_draft *draft, const char *source)
 {
-    nodes->items[nodes->n++] = node;
+    struct pattern *pattern = &draft->pattern;
+    pattern->is_found = true;
+    pattern->candidate.roots = roots_of(&pattern->roots);
+    pattern->candidate.tree.source = source;
 }
 
 /* Walks over the live children from the first block on; the nodes of whole blocks. */
-static size_t
-match_blocks(const struct calltree *tree,
-             const struct children *children,
-             struct period period,
-             uint32_t *matched)
+static enum err_kind
+match_blocks(struct pattern_search *search, struct period period, struct err *err)
 {
-    size_t n = 0;
-    for (size_t i = period.start; i < children->live.n; i++) {
-        uint32_t wanted = children->live_labels[period.start + n % period.length];
-        if (children->live_labels[i] == wanted)
-            matched[n++] = children->live.items[i];
-        else if (calltree_has_gpu(tree, children->live.items[i]))
+    struct column *matched = &search->matched;
+    column_reset(matched);
+    for (uint64_t i = period.start; i < search->live.n; i++) {
+        uint64_t in_block = period.start + matched->n % period.length;
+        uint32_t node = calltree_nodes_at(&search->live, i);
+        if (calltree_nodes_at(&search->live_labels, i) ==
+            calltree_nodes_at(&search->live_labels, in_block)) {
+            if (column_add(matched, &node, err))
+                return err->kind;
+        } else if (calltree_has_gpu(search->tree, node)) {
             break;
+        }
     }
-    return n / period.length;
+    return events_check(search->tree->events, err);
 }
 
 static struct root
-block_root(const struct calltree *tree,
-           const uint32_t *block,
-           size_t length,
+block_root(const struct pattern_search *search,
+           uint64_t first,
+           uint64_t length,
            struct slice name)
 {
-    struct event first = calltree_event(tree, block[0]);
-    struct root root = root_of(tree->events, first);
-    int64_t end_ns = event_end_ns(calltree_event(tree, block[length - 1]));
-    root.dur_ns = end_ns > first.ts_ns ? end_ns - first.ts_ns : 0;
+    const struct calltree *tree = search->tree;
+    struct event event = calltree_event(tree, calltree_nodes_at(&search->matched, first));
+    struct root root = root_of(tree->events, event);
+    uint32_t last = calltree_nodes_at(&search->matched, first + length - 1);
+    int64_t end_ns = event_end_ns(calltree_event(tree, last));
+    root.dur_ns = end_ns > event.ts_ns ? end_ns - event.ts_ns : 0;
     if (name.data)
         root.name = name;
     return root;
 }
 
-static void
-find_sides(const struct calltree *tree,
-           const struct children *children,
-           size_t start,
-           const uint32_t *matched,
-           size_t n_matched,
-           struct pattern *pattern)
+/* What stands before the first block, and what begins behind the last. */
+static enum err_kind
+find_sides(struct pattern_search *search,
+           uint64_t start,
+           uint64_t n_matched,
+           struct err *err)
 {
-    int64_t last_ns = event_end_ns(calltree_event(tree, matched[n_matched - 1]));
-    size_t inside = 0; /* `matched` is a part of the live ones, in their order */
-    for (size_t i = 0; i < children->live.n; i++) {
-        uint32_t node = children->live.items[i];
-        if (i < start)
-            add_node(&pattern->before, node);
-        if (inside < n_matched && matched[inside] == node)
+    const struct calltree *tree = search->tree;
+    struct pattern *pattern = &search->period.pattern;
+    const struct column *matched = &search->matched;
+    uint32_t last = calltree_nodes_at(matched, n_matched - 1);
+    int64_t last_ns = event_end_ns(calltree_event(tree, last));
+    uint64_t inside = 0; /* `matched` is a part of the live ones, in their order */
+    for (uint64_t i = 0; i < search->live.n; i++) {
+        uint32_t node = calltree_nodes_at(&search->live, i);
+        if (i < start && column_add(&pattern->before, &node, err))
+            return err->kind;
+        if (inside < n_matched && calltree_nodes_at(matched, inside) == node)
             inside++;
-        else if (calltree_event(tree, node).ts_ns >= last_ns)
-            add_node(&pattern->after, node);
+        else if (calltree_event(tree, node).ts_ns >= last_ns &&
+                 column_add(&pattern->after, &node, err))
+            return err->kind;
     }
+    return ERR_OK;
 }
 
 static enum err_kind
-draft_period(struct pattern_search *search,
-             const struct children *children,
-             struct slice name,
-             struct arena *arena,
-             struct draft *draft,
-             struct err *err)
+draft_period(struct pattern_search *search, struct slice name, struct err *err)
 {
-    struct calltree *tree = search->tree;
+    struct pattern_draft *draft = &search->period;
     struct period period;
-    if (period_find(children->live_labels, children->live.n, children->n_groups, arena,
-                    &period, err))
+    draft_start(draft);
+    if (period_find(&search->live_labels, search->groups.n, &period, err))
         return err->kind;
     if (period.length <= 1)
         return ERR_OK;
-    uint32_t *matched = arena_calloc(arena, children->live.n, sizeof *matched);
-    if (!matched)
-        return no_memory(err);
-    size_t n = match_blocks(tree, children, period, matched);
+    if (match_blocks(search, period, err))
+        return err->kind;
+    uint64_t n = search->matched.n / period.length;
     if (n < MIN_ROOTS)
         return ERR_OK;
-    if (draft_make(draft, n, children->live.n, arena, err))
-        return err->kind;
-    struct candidate *candidate = &draft->pattern.candidate;
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t *block = matched + i * period.length;
-        candidate->roots.items[i] = block_root(tree, block, period.length, name);
-        draft->root_ns[i] = calltree_time(tree, block, period.length);
+    for (uint64_t i = 0; i < n; i++) {
+        uint64_t first = i * period.length;
+        int64_t time_ns =
+            calltree_time(search->tree, &search->matched, first, period.length);
+        if (draft_add(draft, block_root(search, first, period.length, name), time_ns,
+                      err))
+            return err->kind;
     }
-    candidate->roots.n = n;
-    candidate->tree.source = "period";
-    candidate->tree.period = period.length;
-    find_sides(tree, children, period.start, matched, n * period.length, &draft->pattern);
-    return ERR_OK;
+    draft_end(draft, "period");
+    draft->pattern.candidate.tree.period = period.length;
+    return find_sides(search, period.start, n * period.length, err);
 }
 
-/* The name with most time; first seen on a tie. NULL: none has four children. */
-static const struct group *
-find_family(const struct children *children)
+/* The name with most time; first seen on a tie. False: none has four children. */
+static bool
+find_family(const struct pattern_search *search, struct group *ret_family)
 {
-    const struct group *best = NULL;
-    for (uint32_t i = 0; i < children->n_groups; i++) {
-        const struct group *group = &children->groups[i];
-        if (group->n >= MIN_ROOTS && group->busy_ns > (best ? best->busy_ns : 0))
+    struct group best = {0};
+    for (uint64_t i = 0; i < search->groups.n; i++) {
+        struct group group = group_at(search, i);
+        if (group.n >= MIN_ROOTS && group.busy_ns > best.busy_ns)
             best = group;
     }
-    return best;
+    *ret_family = best;
+    return best.n > 0;
 }
 
 static enum err_kind
-draft_family(struct pattern_search *search,
-             const struct children *children,
-             struct arena *arena,
-             struct draft *draft,
-             struct err *err)
+draft_family(struct pattern_search *search, const struct column *nodes, struct err *err)
 {
+    struct pattern_draft *draft = &search->family;
     struct calltree *tree = search->tree;
-    const struct group *family = find_family(children);
-    if (!family)
+    struct group family;
+    draft_start(draft);
+    if (!find_family(search, &family))
         return ERR_OK;
-    if (draft_make(draft, family->n, children->nodes.n, arena, err))
-        return err->kind;
-    struct candidate *candidate = &draft->pattern.candidate;
-    for (size_t i = 0; i < family->n; i++) {
-        candidate->roots.items[i] =
-            root_of(tree->events, calltree_event(tree, family->nodes[i]));
-        draft->root_ns[i] = calltree_time(tree, &family->nodes[i], 1);
+    for (uint64_t i = family.first; i < family.first + family.n; i++) {
+        uint32_t ref[2];
+        int64_t time_ns = 0;
+        column_read(&search->by_label, i, ref);
+        calltree_time_begin(tree);
+        calltree_time_add(tree, ref[1], &time_ns);
+        if (draft_add(draft, root_of(tree->events, calltree_event(tree, ref[1])), time_ns,
+                      err))
+            return err->kind;
     }
-    candidate->roots.n = family->n;
-    candidate->tree.source = "frame_family";
-    int64_t first_ns = candidate->roots.items[0].ts_ns;
-    int64_t last_ns = root_end_ns(&candidate->roots.items[family->n - 1]);
-    for (size_t i = 0; i < children->nodes.n; i++) {
-        int64_t ts_ns = calltree_event(tree, children->nodes.items[i]).ts_ns;
-        if (ts_ns < first_ns)
-            add_node(&draft->pattern.before, children->nodes.items[i]);
-        if (ts_ns >= last_ns)
-            add_node(&draft->pattern.after, children->nodes.items[i]);
+    draft_end(draft, "frame_family");
+    struct pattern *pattern = &draft->pattern;
+    struct root last = roots_at(pattern->candidate.roots, family.n - 1);
+    int64_t first_ns = roots_at(pattern->candidate.roots, 0).ts_ns;
+    for (uint64_t i = 0; i < nodes->n; i++) {
+        uint32_t node = calltree_nodes_at(nodes, i);
+        int64_t ts_ns = calltree_event(tree, node).ts_ns;
+        if (ts_ns < first_ns && column_add(&pattern->before, &node, err))
+            return err->kind;
+        if (ts_ns >= root_end_ns(&last) && column_add(&pattern->after, &node, err))
+            return err->kind;
     }
-    return ERR_OK;
+    return events_check(tree->events, err);
 }
 
 /* --- roots with hardly any GPU time ------------------------------------------------ */
 
-static int
-compare_times(const void *a, const void *b)
+static int64_t
+time_at(const struct column *times, uint64_t i)
 {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
+    struct event_mark time;
+    column_read(times, i, &time);
+    return time.key;
 }
 
 /* The least time that a root must have: above the widest gap, when that is wide. */
 static int64_t
-find_cut(const int64_t *times, size_t n)
+find_cut(const struct column *times)
 {
-    size_t best = 0;
-    for (size_t i = 1; i < n; i++)
-        if (best == 0 ||
-            (int128)times[i] * times[best - 1] > (int128)times[best] * times[i - 1])
-            best = i;
-    if (best == 0 || times[best] < (int128)LOW_RATIO * times[best - 1] ||
-        n - best < MIN_ROOTS)
+    uint64_t best = 0;
+    int64_t below = 0; /* the two at the widest gap */
+    int64_t above = 0;
+    for (uint64_t i = 1; i < times->n; i++) {
+        int64_t low = time_at(times, i - 1);
+        int64_t high = time_at(times, i);
+        if (best && (int128)high * below <= (int128)above * low)
+            continue;
+        best = i;
+        below = low;
+        above = high;
+    }
+    if (best == 0 || above < (int128)LOW_RATIO * below || times->n - best < MIN_ROOTS)
         return 0;
-    return times[best];
+    return above;
+}
+
+/* The times that are not 0, ascending. */
+static enum err_kind
+sort_times(const struct pattern_draft *draft, struct column *times, struct err *err)
+{
+    for (uint64_t i = 0; i < draft->pattern.candidate.roots.n; i++) {
+        const struct event_mark time = {root_ns_at(draft, i), i};
+        if (time.key > 0 && column_add(times, &time, err))
+            return err->kind;
+    }
+    return column_sort(times, err);
 }
 
 static enum err_kind
-drop_low(struct draft *draft, struct arena *arena, struct err *err)
+drop_low(struct pattern_search *search, struct pattern_draft *draft, struct err *err)
 {
+    CLEANUP(column_done) struct column times;
     struct candidate *candidate = &draft->pattern.candidate;
-    struct roots *roots = &candidate->roots;
-    int64_t *times = arena_calloc(arena, roots->n, sizeof *times);
-    size_t n = 0;
-    if (!times)
-        return no_memory(err);
-    for (size_t i = 0; i < roots->n; i++)
-        if (draft->root_ns[i] > 0)
-            times[n++] = draft->root_ns[i];
-    qsort(times, n, sizeof *times, compare_times);
-    int64_t cut_ns = n >= MIN_ROOTS ? find_cut(times, n) : 0;
+    column_init(&times, events_side_pool(search->tree->events), sizeof(struct event_mark),
+                ORDER_MARK);
+    if (sort_times(draft, &times, err))
+        return err->kind;
+    int64_t cut_ns = times.n >= MIN_ROOTS ? find_cut(&times) : 0;
     if (cut_ns == 0)
         return ERR_OK;
-    size_t kept = 0;
-    for (size_t i = 0; i < roots->n; i++)
-        if (draft->root_ns[i] >= cut_ns) {
-            roots->items[kept] = roots->items[i];
-            draft->root_ns[kept++] = draft->root_ns[i];
-        }
-    candidate->tree.dropped_low_gpu_roots = roots->n - kept;
-    roots->n = kept;
-    return ERR_OK;
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < candidate->roots.n; i++) {
+        int64_t time_ns = root_ns_at(draft, i);
+        struct root root = roots_at(candidate->roots, i);
+        if (time_ns < cut_ns)
+            continue;
+        column_write(&draft->pattern.roots, kept, &root);
+        column_write(&draft->root_ns, kept++, &time_ns);
+    }
+    candidate->tree.dropped_low_gpu_roots = candidate->roots.n - kept;
+    candidate->roots.n = kept;
+    return events_check(search->tree->events, err);
 }
 
 static enum err_kind
-settle(struct draft *draft,
+settle(struct pattern_search *search,
+       struct pattern_draft *draft,
        const char *tier,
-       int64_t total_ns,
-       struct arena *arena,
        struct err *err)
 {
     struct candidate *candidate = &draft->pattern.candidate;
-    if (drop_low(draft, arena, err))
+    int64_t total_ns = events_gpu_busy_ns(search->tree->events);
+    if (drop_low(search, draft, err))
         return err->kind;
     bool descends = strcmp(tier, "branch_descent") == 0;
     candidate->method = descends ? "generic:branch_descent" : "generic:sibling_roots";
@@ -457,33 +560,43 @@ settle(struct draft *draft,
     return ERR_OK;
 }
 
+/* The better of the two ways; NULL: neither has any time. */
+static struct pattern_draft *
+choose(struct pattern_search *search)
+{
+    struct pattern_draft *period = &search->period;
+    struct pattern_draft *family = &search->family;
+    bool by_family =
+        family->pattern.is_found &&
+        (!period->pattern.is_found || draft_total_ns(family) > draft_total_ns(period));
+    struct pattern_draft *best = by_family ? family : period;
+    return best->pattern.is_found && draft_total_ns(best) > 0 ? best : NULL;
+}
+
 enum err_kind
 pattern_find(struct pattern_search *search,
-             struct calltree_nodes nodes,
+             const struct column *nodes,
              struct slice name,
              const char *tier,
-             struct arena *arena,
-             struct pattern *ret_pattern,
+             struct pattern *pattern,
+             bool *ret_is_better,
              struct err *err)
 {
-    struct children children = {.nodes = nodes};
-    struct draft period = {0};
-    struct draft family = {0};
-    *ret_pattern = (struct pattern){0};
-    if (label_children(search, &children, arena, err) ||
-        group_children(search, &children, arena, err) ||
-        find_live(&children, arena, err) ||
-        draft_period(search, &children, name, arena, &period, err) ||
-        draft_family(search, &children, arena, &family, err))
+    *ret_is_better = false;
+    if (label_children(search, nodes, err) || measure_groups(search, err) ||
+        find_live(search, nodes, err) || draft_period(search, name, err) ||
+        draft_family(search, nodes, err))
         return err->kind;
-    bool by_family =
-        family.pattern.is_found &&
-        (!period.pattern.is_found || draft_total_ns(&family) > draft_total_ns(&period));
-    struct draft *best = by_family ? &family : &period;
-    if (!best->pattern.is_found || draft_total_ns(best) <= 0)
-        return ERR_OK;
-    if (settle(best, tier, events_gpu_busy_ns(search->tree->events), arena, err))
+    struct pattern_draft *best = choose(search);
+    if (!best)
+        return events_check(search->tree->events, err);
+    if (settle(search, best, tier, err))
         return err->kind;
-    *ret_pattern = best->pattern;
-    return ERR_OK;
+    *ret_is_better = !pattern->is_found || best->pattern.candidate.iteration_ns >
+                                               pattern->candidate.iteration_ns;
+    if (*ret_is_better) {
+        pattern_done(pattern);
+        pattern_move(pattern, &best->pattern);
+    }
+    return events_check(search->tree->events, err);
 }

@@ -2,79 +2,100 @@
 /* The shortest block that a list of labels repeats. */
 #include "period.h"
 
+#include "cleanup.h"
 #include "wide.h"
-
-#include <stdlib.h>
 
 enum { MIN_REPEATS = 3 };
 
 /* Calls and first position of a label. */
 struct use {
-    size_t n;
-    size_t first;
+    uint64_t n;
+    uint64_t first;
 };
+
+static uint32_t
+label_at(const struct column *labels, uint64_t i)
+{
+    uint32_t label;
+    column_read(labels, i, &label);
+    return label;
+}
+
+static struct use
+use_at(const struct column *uses, uint32_t label)
+{
+    struct use use;
+    column_read(uses, label, &use);
+    return use;
+}
+
+static enum err_kind
+count_uses(const struct column *labels,
+           uint64_t n_labels,
+           struct column *uses,
+           struct err *err)
+{
+    if (column_fill(uses, n_labels, err))
+        return err->kind;
+    for (uint64_t i = 0; i < labels->n; i++) {
+        uint32_t label = label_at(labels, i);
+        struct use use = use_at(uses, label);
+        if (use.n++ == 0)
+            use.first = i;
+        column_write(uses, label, &use);
+    }
+    return column_pool_check(uses->pool, err);
+}
 
 /* The label that occurs least often but MIN_REPEATS times; first seen on a tie. */
 static bool
-find_rarest(const uint32_t *labels, size_t n, struct use *uses, uint32_t *ret_label)
+find_rarest(const struct column *uses, uint32_t *ret_label)
 {
-    bool found = false;
-    for (size_t i = 0; i < n; i++) {
-        struct use *use = &uses[labels[i]];
-        if (use->n++ == 0)
-            use->first = i;
-    }
-    for (size_t i = 0; i < n; i++) {
-        struct use *use = &uses[labels[i]];
-        if (use->first != i || use->n < MIN_REPEATS)
+    struct use best = {0};
+    for (uint32_t label = 0; label < uses->n; label++) {
+        struct use use = use_at(uses, label);
+        if (use.n < MIN_REPEATS)
             continue;
-        if (!found || use->n < uses[*ret_label].n)
-            *ret_label = labels[i];
-        found = true;
+        if (best.n && (use.n > best.n || (use.n == best.n && use.first > best.first)))
+            continue;
+        best = use;
+        *ret_label = label;
     }
-    return found;
+    return best.n > 0;
 }
 
-static int
-compare_lengths(const void *a, const void *b)
+/* The distances of the label's positions, ascending: 0 and the distance. */
+static enum err_kind
+list_distances(const struct column *labels,
+               uint32_t label,
+               struct column *distances,
+               struct err *err)
 {
-    size_t x = *(const size_t *)a;
-    size_t y = *(const size_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* The distinct distances of the label's positions, ascending. */
-static size_t
-list_distances(const uint32_t *labels, size_t n, uint32_t label, size_t *distances)
-{
-    size_t count = 0;
-    size_t last = n;
-    for (size_t i = 0; i < n; i++) {
-        if (labels[i] != label)
+    uint64_t n = labels->n;
+    uint64_t last = n;
+    for (uint64_t i = 0; i < n; i++) {
+        if (label_at(labels, i) != label)
             continue;
-        if (last < n)
-            distances[count++] = i - last;
+        const uint32_t distance[] = {0, (uint32_t)(i - last)};
+        if (last < n && column_add(distances, distance, err))
+            return err->kind;
         last = i;
     }
-    qsort(distances, count, sizeof *distances, compare_lengths);
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (kept == 0 || distances[kept - 1] != distances[i])
-            distances[kept++] = distances[i];
-    return kept;
+    return column_sort(distances, err);
 }
 
 /* The longest run in which every label is the one `length` further on. */
 static bool
-measure(const uint32_t *labels, size_t n, size_t length, struct period *ret_period)
+measure(const struct column *labels, uint64_t length, struct period *ret_period)
 {
-    size_t best = 0;
-    size_t start = 0;
-    size_t run = 0;
+    uint64_t n = labels->n;
+    uint64_t best = 0;
+    uint64_t start = 0;
+    uint64_t run = 0;
     if (length == 0 || length > n / MIN_REPEATS)
         return false;
-    for (size_t i = 0; i + length < n; i++) {
-        run = labels[i] == labels[i + length] ? run + 1 : 0;
+    for (uint64_t i = 0; i + length < n; i++) {
+        run = label_at(labels, i) == label_at(labels, i + length) ? run + 1 : 0;
         if (run > best) {
             best = run;
             start = i + 1 - run;
@@ -87,52 +108,71 @@ measure(const uint32_t *labels, size_t n, size_t length, struct period *ret_peri
 
 /* A multiple of a period that was kept, and hardly better. */
 static bool
-is_multiple(const struct period *kept, size_t n_kept, struct period period, size_t n)
+is_multiple(const struct column *kept, struct period period, uint64_t n)
 {
-    for (size_t i = 0; i < n_kept; i++)
-        if (period.length % kept[i].length == 0 &&
+    for (uint64_t i = 0; i < kept->n; i++) {
+        struct period other;
+        column_read(kept, i, &other);
+        if (other.length && period.length % other.length == 0 &&
             (int128)20 * period.repeats * period.length <=
-                (int128)20 * kept[i].repeats * kept[i].length + (int128)n)
+                (int128)20 * other.repeats * other.length + (int128)n)
             return true;
+    }
     return false;
 }
 
 static uint64_t
-score(struct period period, size_t n)
+score(struct period period, uint64_t n)
 {
     return (uint64_t)(((uint128)2000 * period.repeats * period.length + n) /
                       ((uint128)2 * n));
 }
 
-enum err_kind
-period_find(const uint32_t *labels,
-            size_t n,
-            uint32_t n_labels,
-            struct arena *arena,
-            struct period *ret_period,
-            struct err *err)
+/* `distances` are ascending; equal ones are looked at once. */
+static enum err_kind
+choose(const struct column *labels,
+       const struct column *distances,
+       struct period *ret_period,
+       struct err *err)
 {
-    uint32_t rarest = 0;
-    struct use *uses = arena_calloc(arena, n_labels, sizeof *uses);
-    if (!uses)
-        return err_no_memory(err, "the labels of a call tree");
-    *ret_period = (struct period){0};
-    if (!find_rarest(labels, n, uses, &rarest))
-        return ERR_OK;
-    size_t *distances = arena_calloc(arena, uses[rarest].n, sizeof *distances);
-    struct period *kept = arena_calloc(arena, uses[rarest].n, sizeof *kept);
-    if (!distances || !kept)
-        return err_no_memory(err, "the labels of a call tree");
-    size_t n_kept = 0;
-    size_t n_distances = list_distances(labels, n, rarest, distances);
-    for (size_t i = 0; i < n_distances; i++) {
+    CLEANUP(column_done) struct column kept;
+    uint64_t n = labels->n;
+    uint32_t last = 0;
+    column_init(&kept, labels->pool, sizeof(struct period), ORDER_NONE);
+    for (uint64_t i = 0; i < distances->n; i++) {
         struct period period;
-        if (!measure(labels, n, distances[i], &period) ||
-            is_multiple(kept, n_kept, period, n))
+        uint32_t distance[2];
+        column_read(distances, i, distance);
+        if (distance[1] == last)
             continue;
-        kept[n_kept++] = period;
+        last = distance[1];
+        if (!measure(labels, last, &period) || is_multiple(&kept, period, n))
+            continue;
+        if (column_add(&kept, &period, err))
+            return err->kind;
         if (!ret_period->length || score(period, n) > score(*ret_period, n))
             *ret_period = period;
     }
-    return ERR_OK;
+    return column_pool_check(labels->pool, err);
+}
+
+enum err_kind
+period_find(const struct column *labels,
+            uint64_t n_labels,
+            struct period *ret_period,
+            struct err *err)
+{
+    CLEANUP(column_done) struct column uses;
+    CLEANUP(column_done) struct column distances;
+    uint32_t rarest = 0;
+    column_init(&uses, labels->pool, sizeof(struct use), ORDER_NONE);
+    column_init(&distances, labels->pool, 2 * sizeof(uint32_t), ORDER_REF);
+    *ret_period = (struct period){0};
+    if (count_uses(labels, n_labels, &uses, err))
+        return err->kind;
+    if (!find_rarest(&uses, &rarest))
+        return ERR_OK;
+    if (list_distances(labels, rarest, &distances, err))
+        return err->kind;
+    return choose(labels, &distances, ret_period, err);
 }

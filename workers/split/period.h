@@ -2,7 +2,7 @@
 /* The shortest block that a list of labels repeats (splitting.md 5.4). */
 #pragma once
 
-#include "arena.h"
+#include "column.h"
 #include "err.h"
 
 #include <stdbool.h>
@@ -10,18 +10,16 @@
 #include <stdint.h>
 
 struct period {
-    size_t length; /* labels of a block; 0: nothing repeats */
-    size_t start;  /* of the first block */
-    size_t repeats;
+    uint64_t length; /* labels of a block; 0: nothing repeats */
+    uint64_t start;  /* of the first block */
+    uint64_t repeats;
 };
 
 /*
- * `labels` are numbers below `n_labels`: equal numbers are equal labels. `arena` for the
- * work. ERR_FATAL "out_of_memory".
+ * `labels` (uint32_t) are numbers below `n_labels`: equal numbers are equal labels. What
+ * it needs lies in pages as they do. ERR_FATAL "out_of_memory", the spill's error.
  */
-enum err_kind period_find(const uint32_t *labels,
-                          size_t n,
-                          uint32_t n_labels,
-                          struct arena *arena,
+enum err_kind period_find(const struct column *labels,
+                          uint64_t n_labels,
                           struct period *ret_period,
                           struct err *err);

@@ -20,10 +20,17 @@ no_memory(struct err *err)
     return err_no_memory(err, "the windows of a trace");
 }
 
-static struct step *
+/* Index of a step by its position among the working ones. */
+static uint64_t
+step_of_position(const struct split_answer *answer, const struct plan *plan, size_t i)
+{
+    return answer->steps.first + plan->working[i];
+}
+
+static struct step
 step_at(const struct split_answer *answer, const struct plan *plan, size_t position)
 {
-    return &answer->steps.items[answer->steps.first + plan->working[position]];
+    return steps_at(&answer->steps, step_of_position(answer, plan, position));
 }
 
 /* --- working roots ----------------------------------------------------------------- */
@@ -49,7 +56,8 @@ plan_working(struct split_answer *answer,
     for (size_t i = 0; i < roots.n; i++) {
         uint64_t step = answer->steps.first + i;
         bool is_asked = !given->has_range || (step >= given->first && step < given->last);
-        if (is_asked && !root_is_bookend(&roots.items[i]))
+        struct root root = roots_at(roots, i);
+        if (is_asked && !root_is_bookend(&root))
             ret_plan->working[ret_plan->n++] = i;
     }
     if (ret_plan->n == 0)
@@ -70,7 +78,7 @@ find_size(struct split_answer *answer,
 {
     struct event event;
     struct step_walk walk = step_walk_begin(own, place);
-    int64_t end_ns = own->tiles.tiles[place].end_ns;
+    int64_t end_ns = walk.tile.end_ns;
     while (step_walk_next(&walk, &event)) {
         if (event_category(event) != CATEGORY_CPU_OP || event.ts_ns >= end_ns ||
             !event.detail || batch_is_memory_op(events_text(own->events, event.name)))
@@ -120,10 +128,11 @@ label_by_shape(struct split_answer *answer,
                     &answer->batch_threshold, err))
         return err->kind;
     for (size_t i = 0; i < plan->n; i++) {
-        struct step *step = step_at(answer, plan, i);
-        step->numbers.batch_size = facts->sizes[i].is_known ? facts->sizes[i].size : 1;
-        step->phase = facts->is_prefill[i] ? PHASE_PREFILLDECODE : PHASE_DECODE;
-        step->phase_source = PHASE_BY_SHAPE;
+        struct step step = step_at(answer, plan, i);
+        step.numbers.batch_size = facts->sizes[i].is_known ? facts->sizes[i].size : 1;
+        step.phase = facts->is_prefill[i] ? PHASE_PREFILLDECODE : PHASE_DECODE;
+        step.phase_source = PHASE_BY_SHAPE;
+        column_write(&answer->steps.list, step_of_position(answer, plan, i), &step);
     }
     return ERR_OK;
 }
@@ -272,10 +281,10 @@ take_facts(struct split_answer *answer,
     if (!facts->requests || !facts->is_prefill || !facts->durs_ns)
         return no_memory(err);
     for (size_t i = 0; i < plan->n; i++) {
-        const struct step *step = step_at(answer, plan, i);
-        facts->requests[i] = step->numbers.num_requests;
-        facts->is_prefill[i] = step->numbers.context_requests > 0;
-        facts->durs_ns[i] = step->root.dur_ns;
+        struct step step = step_at(answer, plan, i);
+        facts->requests[i] = step.numbers.num_requests;
+        facts->is_prefill[i] = step.numbers.context_requests > 0;
+        facts->durs_ns[i] = step.root.dur_ns;
     }
     return ERR_OK;
 }
@@ -286,7 +295,7 @@ find_peak(struct split_answer *answer, const struct plan *plan, const struct fac
     const struct split_plan *given = &answer->plan;
     struct answer_windows *windows = &answer->windows;
     struct step_numbers ignored;
-    enum step_kind kind = step_name_read(step_at(answer, plan, 0)->root.name, &ignored);
+    enum step_kind kind = step_name_read(step_at(answer, plan, 0).root.name, &ignored);
     answer->is_annotated = step_kind_is_serving(kind);
     if (!answer->is_annotated)
         return;

@@ -19,10 +19,33 @@ struct root {
     uint64_t index; /* source index of its event */
 };
 
+/* A run of a list of roots, borrowed. */
 struct roots {
-    struct root *items;
+    const struct column *list; /* struct root */
+    uint64_t first;
     size_t n;
 };
+
+/* An empty list of roots, in pages as the index allows. */
+static inline void
+root_list_init(struct column *list, const struct events *events)
+{
+    column_init(list, events_side_pool(events), sizeof(struct root), ORDER_NONE);
+}
+
+static inline struct roots
+roots_of(const struct column *list)
+{
+    return (struct roots){list, 0, (size_t)list->n};
+}
+
+static inline struct root
+roots_at(struct roots roots, uint64_t i)
+{
+    struct root root;
+    column_read(roots.list, roots.first + i, &root);
+    return root;
+}
 
 static inline int64_t
 root_end_ns(const struct root *root)

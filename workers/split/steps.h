@@ -19,10 +19,18 @@ struct step {
 };
 
 struct steps {
-    struct step *items; /* by step index */
+    struct column list; /* struct step, by step index; in pages as the index allows */
     size_t n;
     size_t first; /* step index of the first root behind the trim: 0 or 1 */
 };
+
+static inline struct step
+steps_at(const struct steps *steps, uint64_t i)
+{
+    struct step step;
+    column_read(&steps->list, i, &step);
+    return step;
+}
 
 /* What the name of the root says; tile and work are left. */
 struct step step_of(const struct root *root);

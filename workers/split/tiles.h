@@ -2,10 +2,11 @@
 /* The time that each step owns (splitting.md 6). */
 #pragma once
 
-#include "arena.h"
+#include "column.h"
 #include "err.h"
 #include "unions.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Where a step's root lies. */
@@ -15,26 +16,36 @@ struct tile_root {
     int64_t dur_ns;
 };
 
+/* Tiles, in pages as the index allows; zeroed is none. */
 struct tiles {
-    struct interval *tiles; /* one for each root, in their order */
-    size_t n;
+    struct column tiles;    /* struct interval: one for each root, in their order */
     uint64_t n_overlapping; /* roots that end behind the start of the next */
     int64_t greatest_end_ns;
 };
 
-/* Tiles of `roots` in step order; they lie in `arena`. ERR_FATAL "out_of_memory". */
-enum err_kind tiles_make(const struct tile_root *roots,
-                         size_t n,
-                         struct arena *arena,
+/*
+ * Tiles of `roots` (struct tile_root) in step order, in pages of the same pool;
+ * `n_threads` is above their threads. tiles_done() also after a failure.
+ */
+enum err_kind tiles_make(const struct column *roots,
+                         uint32_t n_threads,
                          struct tiles *ret_tiles,
                          struct err *err);
+void tiles_done(struct tiles *tiles);
 
-/* Whether an event that starts at `ts_ns` lies in tile `i`: the last end of all counts
- * as inside. */
-static inline bool
-tiles_hold(const struct tiles *tiles, size_t i, int64_t ts_ns)
+static inline struct interval
+tiles_at(const struct tiles *tiles, uint64_t i)
 {
-    struct interval tile = tiles->tiles[i];
+    struct interval tile;
+    column_read(&tiles->tiles, i, &tile);
+    return tile;
+}
+
+/* Whether an event that starts at `ts_ns` lies in one of the tiles: the last end of all
+ * counts as inside. */
+static inline bool
+tiles_hold(const struct tiles *tiles, struct interval tile, int64_t ts_ns)
+{
     return ts_ns >= tile.start_ns &&
            (ts_ns < tile.end_ns ||
             (ts_ns == tile.end_ns && ts_ns == tiles->greatest_end_ns));

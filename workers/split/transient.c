@@ -3,6 +3,7 @@
 #include "transient.h"
 
 #include "cleanup.h"
+#include "idmap.h"
 #include "median.h"
 #include "ns.h"
 #include "step_name.h"
@@ -213,7 +214,7 @@ static enum root_phase
 phase_at(const struct ownership *own, size_t place)
 {
     struct step_numbers numbers;
-    step_name_read(own->roots.items[place].name, &numbers);
+    step_name_read(roots_at(own->roots, place).name, &numbers);
     return step_phase_of(&numbers);
 }
 
@@ -223,7 +224,7 @@ count_same_phase(const struct ownership *own)
 {
     struct step_numbers numbers;
     size_t n = 0;
-    if (!step_kind_is_serving(step_name_read(own->roots.items[0].name, &numbers)))
+    if (!step_kind_is_serving(step_name_read(roots_at(own->roots, 0).name, &numbers)))
         return 0;
     for (size_t i = 1; i < own->roots.n; i++)
         n += phase_at(own, i) == step_phase_of(&numbers);
@@ -252,22 +253,5 @@ transient_find(struct ownership *own,
             return err->kind;
     }
     judge(&comparison, own->events, symbols, ret_transient);
-    return ERR_OK;
-}
-
-enum err_kind
-transient_ids(struct ownership *own,
-              size_t place,
-              struct idmap *ids,
-              int64_t *ret_busy_ns,
-              struct err *err)
-{
-    event_id id;
-    bool is_owned;
-    struct step_walk walk = step_walk_begin(own, place);
-    while (step_walk_next_id(&walk, &id, &is_owned))
-        if (is_owned && !idmap_add(ids, id, err))
-            return err->kind;
-    *ret_busy_ns = own->work[place].busy_ns;
     return ERR_OK;
 }

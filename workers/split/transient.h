@@ -23,10 +23,3 @@ enum err_kind transient_find(struct ownership *own,
                              struct symbols *symbols,
                              struct transient *ret_transient,
                              struct err *err);
-
-/* The ids that the step owns, and the time of their kernels. */
-enum err_kind transient_ids(struct ownership *own,
-                            size_t place,
-                            struct idmap *ids,
-                            int64_t *ret_busy_ns,
-                            struct err *err);

@@ -109,14 +109,14 @@ measure_cpu_2g(const char *name)
 /* --- passes ------------------------------------------------------------------------ */
 
 static void
-measure_passes(const char *name, enum bench_form form, double goal)
+measure_passes(const char *name, enum bench_size size, enum bench_form form, double goal)
 {
     double ours[RUNS];
     double peer[RUNS];
     struct bench_seen seen;
-    const char *path = bench_trace(BENCH_500M, form);
+    const char *path = bench_trace(size, form);
     for (int i = 0; i < RUNS; i++) {
-        ours[i] = split(BENCH_500M, form, false).cpu_s;
+        ours[i] = split(size, form, false).cpu_s;
         peer[i] = bench_scan(path, form, &seen).cpu_s;
     }
     struct measured measured = {
@@ -135,13 +135,19 @@ measure_passes(const char *name, enum bench_form form, double goal)
 static void
 measure_passes_plain(const char *name)
 {
-    measure_passes(name, BENCH_PLAIN, goal_passes_plain);
+    measure_passes(name, BENCH_500M, BENCH_PLAIN, goal_passes_plain);
 }
 
 static void
 measure_passes_gz(const char *name)
 {
-    measure_passes(name, BENCH_GZIP, goal_passes_gz);
+    measure_passes(name, BENCH_500M, BENCH_GZIP, goal_passes_gz);
+}
+
+static void
+measure_passes_2g(const char *name)
+{
+    measure_passes(name, BENCH_2G, BENCH_PLAIN, goal_passes_plain);
 }
 
 /* --- memory ------------------------------------------------------------------------ */
@@ -195,6 +201,18 @@ measure_rss_gz_bounded(const char *name)
 }
 
 static void
+measure_rss_siblings(const char *name)
+{
+    measure_rss(name, BENCH_SIBLINGS, BENCH_PLAIN, false);
+}
+
+static void
+measure_rss_siblings_bounded(const char *name)
+{
+    measure_rss(name, BENCH_SIBLINGS, BENCH_PLAIN, true);
+}
+
+static void
 measure_rss_2g(const char *name)
 {
     measure_rss(name, BENCH_2G, BENCH_PLAIN, false);
@@ -221,7 +239,10 @@ main(int argc, char **argv)
         {"split_rss_mib:gz", measure_rss_gz, true},
         {"split_rss_mib:plain-bounded", measure_rss_plain_bounded, true},
         {"split_rss_mib:gz-bounded", measure_rss_gz_bounded, true},
+        {"split_rss_mib:siblings", measure_rss_siblings, true},
+        {"split_rss_mib:siblings-bounded", measure_rss_siblings_bounded, true},
         {"split_cpu:2G", measure_cpu_2g, false},
+        {"split_passes:2G", measure_passes_2g, false},
         {"split_rss_mib:2G", measure_rss_2g, false},
         {"split_rss_mib:2G-bounded", measure_rss_2g_bounded, false},
     };

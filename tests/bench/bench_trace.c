@@ -23,7 +23,13 @@ enum { PATH_BYTES = 4096, STAMP_CHARS = 8 };
 static const struct {
     const char *name;
     const char *steps;
-} sizes[BENCH_SIZES] = {{"500M", "200"}, {"2G", "800"}};
+    const char *framework;
+    const char *stack;
+} sizes[BENCH_SIZES] = {
+    [BENCH_500M] = {"500M", "200", "vllm", "11"},
+    [BENCH_2G] = {"2G", "800", "vllm", "11"},
+    [BENCH_SIBLINGS] = {"siblings", "1200", "none", "0"},
+};
 
 /* --- files ------------------------------------------------------------------------- */
 
@@ -77,9 +83,20 @@ generate(enum bench_size size, const char *path)
     char part[PATH_BYTES + 8];
     snprintf(part, sizeof part, "%s.part", path);
     fprintf(stderr, "bench: making a trace of %s\n", sizes[size].name);
-    const char *const argv[] = {"python3",         GENERATOR,  part, "--steps",
-                                sizes[size].steps, "--layers", "60", "--mode",
-                                "eager",           "--stack",  "11", NULL};
+    const char *const argv[] = {"python3",
+                                GENERATOR,
+                                part,
+                                "--steps",
+                                sizes[size].steps,
+                                "--layers",
+                                "60",
+                                "--mode",
+                                "eager",
+                                "--framework",
+                                sizes[size].framework,
+                                "--stack",
+                                sizes[size].stack,
+                                NULL};
     measure_command(argv);
     put_in_place(part, path);
 }

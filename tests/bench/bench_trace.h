@@ -9,7 +9,8 @@
 
 #include <stdint.h>
 
-enum bench_size { BENCH_500M, BENCH_2G, BENCH_SIZES };
+/* BENCH_SIBLINGS: operators side by side, without annotations and Python frames. */
+enum bench_size { BENCH_500M, BENCH_2G, BENCH_SIBLINGS, BENCH_SIZES };
 enum bench_form { BENCH_PLAIN, BENCH_GZIP, BENCH_FORMS };
 
 /* Its path; made first where it is not there, which takes a minute or two. */

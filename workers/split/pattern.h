@@ -53,7 +53,7 @@ void pattern_search_done(struct pattern_search *search);
 
 /*
  * Searches `nodes` (children, in node order). Roots of a period are called `name`, or
- * like their own events when it is null. `ret_pattern` is zeroed, or was found before and
+ * like their own events when it is null. `pattern` is zeroed, or was found before and
  * is kept unless this one has more iteration time; `ret_is_better` says so.
  */
 enum err_kind pattern_find(struct pattern_search *search,

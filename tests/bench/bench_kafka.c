@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "measure.h"
 #include "pipeline.h"
 #include "process.h"
 #include "real_kafka.h"
@@ -108,8 +109,8 @@ one_round(struct bench *bench, int i, struct err *err)
 static void
 print_pipeline(struct bench *bench)
 {
-    double ours = pipeline_median(bench->ours, RUNS);
-    double pass = pipeline_median(bench->pass, RUNS);
+    double ours = measure_median(bench->ours, RUNS);
+    double pass = measure_median(bench->pass, RUNS);
     printf(
         "{\"name\": \"audit_pipeline\", \"what\": \"%d tuning events of %.0f bytes over "
         "a real Kafka, exactly-once, to %zu bytes of audit rows and state each; "
@@ -124,8 +125,8 @@ print_pipeline(struct bench *bench)
 static void
 print_cpu(struct bench *bench)
 {
-    double ours = pipeline_median(bench->our_cpu, RUNS);
-    double peer = pipeline_median(bench->peer_cpu, RUNS);
+    double ours = measure_median(bench->our_cpu, RUNS);
+    double peer = measure_median(bench->peer_cpu, RUNS);
     printf("{\"name\": \"audit_cpu\", \"what\": \"CPU of the consumer an event of %.0f "
            "bytes, exactly-once on a real Kafka\", \"unit\": \"us\", \"ours\": %.1f, "
            "\"peer\": %.1f, \"peer_name\": \"Python, confluent-kafka, fastavro\", "

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "measure.h"
 #include "pipeline.h"
 #include "real_kafka.h"
 
@@ -48,8 +49,8 @@ measure(struct pipeline *pipeline, struct err *err)
         if (free_rates[i] < 0 || limited[i] < 0)
             return 1;
     }
-    double ours = pipeline_median(limited, RUNS);
-    double peer = pipeline_median(free_rates, RUNS);
+    double ours = measure_median(limited, RUNS);
+    double peer = measure_median(free_rates, RUNS);
     printf(
         "{\"name\": \"memory_rate\", \"what\": \"%d tuning events of %.0f bytes over a "
         "real Kafka, exactly-once, memory = " LIMIT "\", \"unit\": \"events/s\", "

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "broker.h"
+#include "measure.h"
 #include "pipeline.h"
 
 enum { RUNS = 3, PARTITIONS = 32, MAX_EVENTS = 1000000 };
@@ -49,8 +50,8 @@ measure(struct pipeline *pipeline, struct err *err)
         if (ours[i] <= 0 || peer[i] <= 0)
             return 1;
     }
-    double our_rate = pipeline_median(ours, RUNS);
-    double peer_rate = pipeline_median(peer, RUNS);
+    double our_rate = measure_median(ours, RUNS);
+    double peer_rate = measure_median(peer, RUNS);
     double ratio = our_rate / peer_rate;
     printf("{\"name\": \"pipeline_embedded\", \"what\": \"%d tuning events over the "
            "embedded broker to %zu bytes of audit rows and state each\", \"unit\": "

@@ -54,12 +54,10 @@ bool pipeline_fill(struct pipeline *pipeline,
                    double max_bytes,
                    struct err *err);
 struct pipeline_run pipeline_run_worker(struct pipeline *pipeline);
-/* Call after the first run of the worker, which alone may have written. */
+/* Call after the first run of the worker, which alone may have written. False, with a
+ * line on stderr, unless every event is a row and none a dead letter. */
 bool pipeline_measure_output(struct pipeline *pipeline, struct err *err);
 /* In a process of its own. */
 struct pipeline_run pipeline_run_pass(const struct pipeline *pipeline);
 /* CPU time of a process so far. */
 double pipeline_cpu_ms(int pid);
-
-/* Sorts. */
-double pipeline_median(double *values, int n);

@@ -40,6 +40,7 @@ enum {
     STEPS = 40,
     LAUNCHES = 20,
     POLL_US = 500, /* between two looks, not for luck */
+    LOOK_MS = 20,
 };
 
 static struct broker broker;
@@ -232,13 +233,20 @@ fail_with_log(size_t n, size_t least, const char *topic)
     fail_msg("%zu of %zu records on %s:\n%s", n, least, topic, running->text);
 }
 
+/* Its text is whole afterwards, and the caller's to close. */
 static void
-end_worker(struct process *worker, int signal_number, int expected)
+stop_worker(struct process *worker, int signal_number, int expected)
 {
     process_signal(worker, signal_number);
     int status = process_wait(worker, TIMEOUT_MS);
     if (status != expected)
         fail_msg("status %d, not %d:\n%s", status, expected, worker->text);
+}
+
+static void
+end_worker(struct process *worker, int signal_number, int expected)
+{
+    stop_worker(worker, signal_number, expected);
     process_close(worker);
 }
 
@@ -378,6 +386,32 @@ assert_store_is_whole(void)
         assert_object(slice_of(uri), (struct slice){entry->d_name, DIGEST_HEX - 1});
     }
     closedir(dir);
+}
+
+static int64_t
+group_lag(void)
+{
+    struct kafka_settings settings = to_broker();
+    struct group_lag *lags = NULL;
+    struct err err = {0};
+    size_t n = 0;
+    int64_t lag = 0;
+    assert_int_equal(kafka_group_lag(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS,
+                                     &lags, &n, &err),
+                     ERR_OK);
+    for (size_t i = 0; i < n; i++)
+        lag += lags[i].lag;
+    free(lags);
+    return lag;
+}
+
+static void
+wait_drained(void)
+{
+    long long until_ms = process_now_ms() + TIMEOUT_MS;
+    while (group_lag() > 0)
+        if (process_now_ms() > until_ms)
+            fail_msg("%lld records are still waiting", (long long)group_lag());
 }
 
 /* --- tests ---------------------------------------------------------------------------
@@ -581,23 +615,15 @@ refuses_once_the_store_stays_away(void **state)
     arena_done(&seen.arena);
 }
 
-/* Killed with drafts in the store, again and again, if it can be caught so. */
-static void
-leaves_nothing_half_written_when_it_is_killed(void **state)
+/* Kills it twice, each time with more drafts in the store than before, if it can be
+ * caught so. How often it was. */
+static int
+kill_over_drafts(void)
 {
-    (void)state;
-    CLEANUP(buf_done) struct buf trace;
     struct process worker;
-    struct seen seen;
-    struct split_record record;
     size_t objects;
     size_t drafts = 0;
     int caught = 0;
-    char *path = temp_path(&home, "big.json");
-    serving_trace_make(&trace, 400, 300);
-    write_bytes(path, buf_slice(&trace));
-
-    send_file("killed", path, buf_slice(&trace));
     for (int i = 0; i < 2 && caught == i; i++) {
         start_worker(&worker, NULL);
         long long until_ms = process_now_ms() + TIMEOUT_MS;
@@ -609,11 +635,52 @@ leaves_nothing_half_written_when_it_is_killed(void **state)
         caught += drafts > (size_t)caught;
         assert_store_is_whole();
     }
-    assert_true(caught > 0);
-    start_worker(&worker, NULL);
-    read_split("killed", 1, &seen, &record);
-    end_worker(&worker, SIGTERM, 0);
+    return caught;
+}
 
+/* Lets a worker commit all that was sent. */
+static void
+catch_up(void)
+{
+    struct process worker;
+    start_worker(&worker, NULL);
+    wait_drained();
+    end_worker(&worker, SIGTERM, 0);
+}
+
+static void
+empty_store(void)
+{
+    char command[2 * LINE_BYTES];
+    snprintf(command, sizeof command, "rm -rf '%s'/*", store);
+    assert_int_equal(system(command), 0);
+}
+
+/* A kill that came too late is tried again with another event and an empty store. */
+static void
+leaves_nothing_half_written_when_it_is_killed(void **state)
+{
+    (void)state;
+    enum { TRIES = 5 };
+    CLEANUP(buf_done) struct buf trace;
+    struct seen seen;
+    struct split_record record;
+    char id[32];
+    int caught = 0;
+    char *path = temp_path(&home, "big.json");
+    serving_trace_make(&trace, 400, 300);
+    write_bytes(path, buf_slice(&trace));
+
+    for (int i = 0; i < TRIES && caught == 0; i++) {
+        snprintf(id, sizeof id, "killed%d", i);
+        empty_store();
+        send_file(id, path, buf_slice(&trace));
+        caught = kill_over_drafts();
+        catch_up();
+    }
+
+    assert_true(caught > 0);
+    read_split(id, 1, &seen, &record);
     assert_int_equal(record.result, SPLIT_RESULT_SPLIT);
     assert_objects(&record);
     arena_done(&seen.arena);
@@ -665,23 +732,6 @@ records_of(const char *key)
     return n;
 }
 
-static int64_t
-group_lag(void)
-{
-    struct kafka_settings settings = to_broker();
-    struct group_lag *lags = NULL;
-    struct err err = {0};
-    size_t n = 0;
-    int64_t lag = 0;
-    assert_int_equal(kafka_group_lag(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS,
-                                     &lags, &n, &err),
-                     ERR_OK);
-    for (size_t i = 0; i < n; i++)
-        lag += lags[i].lag;
-    free(lags);
-    return lag;
-}
-
 /* The slow trace holds up its own partition alone, and no member is thrown out for it. */
 static void
 finishes_a_slow_trace_once_while_others_flow(void **state)
@@ -715,8 +765,9 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     read_topic_for(slow_ms + TIMEOUT_MS, TOPIC_SPLITS, QUICK + 1, &seen);
     arena_done(&seen.arena);
 
+    stop_worker(&worker, SIGTERM, 0);
     assert_null(strstr(worker.text, "partitions lost"));
-    end_worker(&worker, SIGTERM, 0);
+    process_close(&worker);
     assert_int_equal(canned_http_requests(server), 1);
     assert_int_equal(records_of("slow"), 1);
     assert_int_equal(group_lag(), 0);
@@ -740,8 +791,10 @@ leaves_a_slow_trace_to_the_next_start(void **state)
 
     send_address("slow", canned_http_url(server), buf_slice(&trace));
     start_worker(&worker, short_drain);
+    long long until_ms = process_now_ms() + TIMEOUT_MS;
     while (canned_http_requests(server) == 0)
-        usleep(POLL_US);
+        if (process_wait(&worker, LOOK_MS) >= 0 || process_now_ms() > until_ms)
+            fail_msg("nobody asks for the trace:\n%s", worker.text);
     end_worker(&worker, SIGTERM, 0);
     assert_int_equal(records_of("slow"), 0);
 

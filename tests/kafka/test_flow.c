@@ -69,6 +69,13 @@ commits_by_the_batch_and_not_by_the_record(void **state)
 
 /* --- a full queue ------------------------------------------------------------------- */
 
+static int
+records_in(const char *line)
+{
+    const char *records = strstr(line, "records=");
+    return records ? atoi(records + 8) : 0;
+}
+
 /* Records a second until `n` more are committed. */
 static double
 rate_of(struct process *worker, int n)
@@ -79,8 +86,7 @@ rate_of(struct process *worker, int n)
         if (!process_wait_line(worker, "batch committed", line, sizeof line,
                                RIG_TIMEOUT_MS))
             fail_msg("no batch is committed:\n%.4000s", worker->text);
-        const char *records = strstr(line, "records=");
-        committed += records ? atoi(records + 8) : 0;
+        committed += records_in(line);
     }
     return n * 1000.0 / (double)(process_now_ms() - since_ms + 1);
 }
@@ -89,21 +95,27 @@ static void
 flows_again_after_the_queue_for_the_broker_was_full(void **state)
 {
     (void)state;
-    enum { RECORDS = 60000, PART = RECORDS / 3 };
+    /* What is waited for between the two measurements takes commits with it: they leave
+     * two thirds of the records for that. */
+    enum { RECORDS = 120000, PART = RECORDS / 6 };
     struct rig rig;
     struct process worker;
+    char line[LINE_BYTES];
     rig_open(&rig, &kafka, "full", 2);
     rig_send(&rig, 0, RECORDS);
     rig_start(&rig, &worker, "a",
-              (const char *const[]){"--log-level", "debug", "-X",
-                                    "queue.buffering.max.messages=200", "-X",
+              (const char *const[]){"--log-level", "debug", "--batch-records", "2000",
+                                    "-X", "queue.buffering.max.messages=200", "-X",
                                     "session.timeout.ms=45000", NULL});
     rig_wait(&worker, "batch committed");
     double before = rate_of(&worker, PART);
 
     assert_true(real_kafka_hold(&kafka));
-    rig_wait(&worker, "code=producer_queue_full");
+    bool was_full = process_wait_line(&worker, "code=producer_queue_full", line,
+                                      sizeof line, RIG_TIMEOUT_MS);
     assert_true(real_kafka_release(&kafka));
+    if (!was_full)
+        fail_msg("the queue is never full:\n%.4000s", worker.text);
 
     long long since_ms = process_now_ms();
     rig_wait(&worker, "batch committed"); /* by itself: it is the same process */
@@ -125,11 +137,22 @@ flows_again_after_the_queue_for_the_broker_was_full(void **state)
     rig_done(&rig);
 }
 
+/* Of all that the worker has said so far. */
+static int
+committed_by(const struct process *worker)
+{
+    int n = 0;
+    for (const char *at = worker->text; (at = strstr(at, "batch committed"));
+         at += strcspn(at, "\n"))
+        n += records_in(at);
+    return n;
+}
+
 static void
 waits_for_a_broker_that_hangs_in_the_middle_of_a_transaction(void **state)
 {
     (void)state;
-    enum { RECORDS = 20000, USUAL_HANG_S = 40 };
+    enum { RECORDS = 60000, USUAL_HANG_S = 40 };
     struct rig rig;
     struct process worker;
     const char *text = getenv("TEST_HANG_S");
@@ -137,15 +160,19 @@ waits_for_a_broker_that_hangs_in_the_middle_of_a_transaction(void **state)
     rig_open(&rig, &kafka, "hangs", 2);
     rig_send(&rig, 0, RECORDS);
     rig_start(&rig, &worker, "a",
-              (const char *const[]){"--log-level", "debug", "-X",
-                                    "session.timeout.ms=45000", NULL});
+              (const char *const[]){"--log-level", "debug", "--batch-records", "1000",
+                                    "-X", "session.timeout.ms=45000", NULL});
     rig_wait(&worker, "batch committed");
 
     assert_true(real_kafka_hold(&kafka));
     int status = process_wait(&worker, hang_ms);
+    int before_release = committed_by(&worker);
     assert_true(real_kafka_release(&kafka));
     if (status >= 0)
         fail_msg("left with status %d:\n%.4000s", status, worker.text);
+    /* What was not committed was under way: the worker never waits with work before it.
+     */
+    assert_true(before_release < RECORDS);
 
     rig_wait_drained(&rig);
     rig_stop(&worker, 0);

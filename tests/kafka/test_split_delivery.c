@@ -239,12 +239,15 @@ count_records(const char *topic, int *times)
     topic_reader_free(reader);
 }
 
-/* A trace that was in work at three of the kills counts as one that kills. */
+/* A trace that was in work at three of the kills counts as one that kills: a few may be
+ * dead letters, most are not. */
 static void
 sends_one_record_of_each_event_whenever_it_is_killed(void **state)
 {
     (void)state;
-    static int times[EVENTS];
+    static int split[EVENTS];
+    static int dead[EVENTS];
+    int n_split = 0;
     struct process workers[WORKERS];
     for (int i = 0; i < WORKERS; i++)
         start_worker(&workers[i], i);
@@ -260,11 +263,16 @@ sends_one_record_of_each_event_whenever_it_is_killed(void **state)
     wait_drained();
     for (int i = 0; i < WORKERS; i++)
         stop_worker(&workers[i]);
-    count_records(TOPIC_SPLITS, times);
-    count_records(TOPIC_DEAD, times);
-    for (int i = 0; i < EVENTS; i++)
-        if (times[i] != 1)
-            fail_msg("event %d came out %d times", i, times[i]);
+    count_records(TOPIC_SPLITS, split);
+    count_records(TOPIC_DEAD, dead);
+    for (int i = 0; i < EVENTS; i++) {
+        if (split[i] + dead[i] != 1)
+            fail_msg("event %d came out %d times, and %d times as a dead letter", i,
+                     split[i], dead[i]);
+        n_split += split[i];
+    }
+    printf("%d of %d events were split\n", n_split, EVENTS);
+    assert_true(2 * n_split > EVENTS);
 }
 
 int

@@ -197,7 +197,11 @@ def main():
         if first != again or kept != objects(folder / "store2") or kept != objects(folder / "store"):
             failed += 1
             print("FAILED: the same events twice give other records or objects", file=sys.stderr)
-        for (path, args, _, flags), line in zip(cases, first.splitlines()):
+        lines = first.splitlines()
+        if len(lines) != len(cases):
+            failed += 1
+            print(f"FAILED: {len(lines)} records of {len(cases)} events", file=sys.stderr)
+        for (path, args, _, flags), line in zip(cases, lines):
             record = plain(json.loads(line)["value"])
             base = path.name.replace(".pt.trace", "").replace(".json.gz", "").replace(".json", "")
             if not any(flag.startswith("--num-steps") for flag in flags):

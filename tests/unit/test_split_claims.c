@@ -344,7 +344,7 @@ refuses_another_size_or_digest_with_both(void **state)
         char *path = temp_path(&place->dir, "traces/a.json");
         char file_uri[512];
         snprintf(file_uri, sizeof file_uri, "file://%s", path);
-        temp_write(&place->dir, "traces/a.json", "no trace at all", 10);
+        assert_true(temp_write(&place->dir, "traces/a.json", "no trace at all", 10));
         answer(place, 200, "no trace at all");
 
         const char *uri = i < 2 ? remote_uri(place, i) : file_uri;
@@ -392,7 +392,7 @@ static void
 splits_a_file_below_its_roots(void **state)
 {
     struct place *place = *state;
-    temp_write(&place->dir, "traces/a.json", place->trace, 10);
+    assert_true(temp_write(&place->dir, "traces/a.json", place->trace, 10));
     assert_int_equal(attempt_trace(place, file_uri(place, "traces/a.json")), ERR_OK);
     assert_split(place);
     assert_true(count_chunks(place) > 0);
@@ -410,7 +410,7 @@ static void
 refuses_a_file_that_is_closed_to_it(void **state)
 {
     struct place *place = *state;
-    temp_write(&place->dir, "traces/closed.json", place->trace, 10);
+    assert_true(temp_write(&place->dir, "traces/closed.json", place->trace, 10));
     char *path = temp_path(&place->dir, "traces/closed.json");
     assert_int_equal(chmod(path, 0), 0);
     assert_int_equal(chmod(place->dir.path, 0755), 0);
@@ -447,7 +447,7 @@ makes_a_dead_letter_of_a_file_outside_its_roots(void **state)
     struct place *place = *state;
     char *link = temp_path(&place->dir, "traces/link.json");
     char *target = temp_path(&place->dir, "elsewhere/a.json");
-    temp_write(&place->dir, "elsewhere/a.json", place->trace, 10);
+    assert_true(temp_write(&place->dir, "elsewhere/a.json", place->trace, 10));
     assert_int_equal(symlink(target, link), 0);
     static const char *const names[] = {"elsewhere/a.json", "traces/../elsewhere/a.json",
                                         "traces/link.json", "elsewhere/absent.json"};
@@ -480,7 +480,7 @@ __wrap_claim_stream_rewind(void *state, struct err *err)
 static enum err_kind
 attempt_with_change(struct place *place, void (*change)(const struct place *place))
 {
-    temp_write(&place->dir, "traces/a.json", place->trace, 100);
+    assert_true(temp_write(&place->dir, "traces/a.json", place->trace, 100));
     changed_place = place;
     before_second_pass = change;
     passes = 0;

@@ -10,13 +10,13 @@
  * TEST_SEED repeats a run's choices. Exit 0 when nothing was lost, doubled, changed or
  * dead-lettered and every kind of fault happened; 1 otherwise.
  */
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "buf.h"
+#include "chance.h"
 #include "cleanup.h"
 #include "derive.h"
 #include "digest.h"
@@ -66,7 +66,6 @@ struct chaos {
     int seconds;
     int kills_a_minute;
     const char *output;
-    uint64_t random;
     struct real_kafka kafka;
     struct real_registry registry;
     struct outage broker_outage;
@@ -94,12 +93,9 @@ struct chaos {
 };
 
 static int
-pick(struct chaos *chaos, int from, int to)
+pick(int from, int to)
 {
-    chaos->random ^= chaos->random << 13;
-    chaos->random ^= chaos->random >> 7;
-    chaos->random ^= chaos->random << 17;
-    return from + (int)(chaos->random % (uint64_t)(to - from));
+    return from + (int)chance_next((uint64_t)(to - from));
 }
 
 _Noreturn static void
@@ -311,9 +307,9 @@ look_after(struct chaos *chaos)
 static void
 kill_one(struct chaos *chaos)
 {
-    int i = pick(chaos, 0, WORKERS);
+    int i = pick(0, WORKERS);
     struct worker_slot *slot = &chaos->slots[i];
-    if (pick(chaos, 0, TERM_SHARE) == 0 && !slot->asked) {
+    if (pick(0, TERM_SHARE) == 0 && !slot->asked) {
         process_signal(&slot->process, SIGTERM);
         slot->asked = true;
         return;
@@ -328,10 +324,10 @@ kill_one(struct chaos *chaos)
 /* --- servers that go and come back -------------------------------------------------- */
 
 static void
-plan_outage(struct chaos *chaos, struct outage *outage)
+plan_outage(struct outage *outage)
 {
     outage->phase = SERVER_UP;
-    outage->next_ms = process_now_ms() + pick(chaos, OUTAGE_MIN_MS, OUTAGE_MAX_MS);
+    outage->next_ms = process_now_ms() + pick(OUTAGE_MIN_MS, OUTAGE_MAX_MS);
 }
 
 static void
@@ -344,16 +340,16 @@ bring_back(struct outage *outage)
 }
 
 static void
-kill_server(struct chaos *chaos, struct outage *outage)
+kill_server(struct outage *outage)
 {
     if (!local_server_call(outage->server, "kill", NULL, LOCAL_SERVER_CALL_MS, NULL, 0))
         die("a server can't be killed", NULL);
     outage->phase = SERVER_AWAY;
-    outage->next_ms = process_now_ms() + pick(chaos, 0, AWAY_MS);
+    outage->next_ms = process_now_ms() + pick(0, AWAY_MS);
 }
 
 static void
-await_start(struct chaos *chaos, struct outage *outage)
+await_start(struct outage *outage)
 {
     int status = process_wait(&outage->start, 1);
     if (status < 0 && process_now_ms() < outage->next_ms)
@@ -364,20 +360,20 @@ await_start(struct chaos *chaos, struct outage *outage)
     }
     process_close(&outage->start);
     outage->n++;
-    plan_outage(chaos, outage);
+    plan_outage(outage);
 }
 
 /* One step further, when it is due. */
 static void
-advance(struct chaos *chaos, struct outage *outage)
+advance(struct outage *outage)
 {
     bool due = process_now_ms() >= outage->next_ms;
     if (outage->phase == SERVER_STARTS)
-        await_start(chaos, outage);
+        await_start(outage);
     else if (due && outage->phase == SERVER_AWAY)
         bring_back(outage);
     else if (due)
-        kill_server(chaos, outage);
+        kill_server(outage);
 }
 
 /* --- the run ------------------------------------------------------------------------ */
@@ -442,7 +438,7 @@ static int
 kill_pause_ms(struct chaos *chaos)
 {
     int mean_ms = 60000 * (TERM_SHARE - 1) / TERM_SHARE / chaos->kills_a_minute;
-    return pick(chaos, 0, 2 * mean_ms + 1);
+    return pick(0, 2 * mean_ms + 1);
 }
 
 static void
@@ -451,8 +447,8 @@ rage(struct chaos *chaos)
     long long since = process_now_ms();
     long long until = since + chaos->seconds * 1000LL;
     long long kill_at = since + FIRST_KILL_MS;
-    plan_outage(chaos, &chaos->broker_outage);
-    plan_outage(chaos, &chaos->registry_outage);
+    plan_outage(&chaos->broker_outage);
+    plan_outage(&chaos->registry_outage);
     for (long long now = since; now < until; now = process_now_ms()) {
         send_due(chaos, since);
         look_after(chaos);
@@ -460,8 +456,8 @@ rage(struct chaos *chaos)
             kill_one(chaos);
             kill_at += kill_pause_ms(chaos);
         }
-        advance(chaos, &chaos->broker_outage);
-        advance(chaos, &chaos->registry_outage);
+        advance(&chaos->broker_outage);
+        advance(&chaos->registry_outage);
     }
     send_due(chaos, since); /* the rest */
 }
@@ -471,7 +467,7 @@ static void
 calm(struct chaos *chaos, struct outage *outage)
 {
     while (outage->phase != SERVER_UP) {
-        advance(chaos, outage);
+        advance(outage);
         look_after(chaos);
     }
 }
@@ -652,11 +648,8 @@ main(int argc, char **argv)
     }
     if (!real_kafka_here("chaos", &status) || !real_registry_here("chaos", &status))
         return status;
-    const char *seed = getenv("TEST_SEED");
     chaos.output = argv[3];
-    chaos.random = seed ? strtoull(seed, NULL, 10) : (uint64_t)process_now_ms() + 1;
-    printf("TEST_SEED=%" PRIu64 "\n", chaos.random);
-    fflush(stdout);
+    chance_start();
     set_up(&chaos);
     rage(&chaos);
     drain(&chaos);

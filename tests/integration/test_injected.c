@@ -17,6 +17,7 @@
 #include "log.h"
 #include "process.h"
 #include "runner.h"
+#include "test_size.h"
 #include "topics.h"
 #include "watchdog.h"
 
@@ -305,7 +306,6 @@ goes_on_by_itself_when_the_disk_of_the_broker_was_full(void **state)
 {
     (void)state;
     enum { USUAL_S = 20, SETTLE_MS = 2000 };
-    const char *text = getenv("TEST_DISK_FULL_S");
     char line[LINE_BYTES];
     struct process worker;
     send_work();
@@ -315,7 +315,7 @@ goes_on_by_itself_when_the_disk_of_the_broker_was_full(void **state)
 
     fill_the_disk(&worker, SETTLE_MS); /* what was under way comes through */
     int before = count_commits(&worker);
-    fill_the_disk(&worker, (text ? atoi(text) : USUAL_S) * 1000LL);
+    fill_the_disk(&worker, test_size("TEST_DISK_FULL_S", USUAL_S) * 1000LL);
     assert_int_equal(count_commits(&worker), before);
     rd_kafka_mock_clear_request_errors(mock.cluster, PRODUCE);
 

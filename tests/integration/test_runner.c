@@ -16,6 +16,7 @@
 #include "broker.h"
 #include "deadletter.h"
 #include "kafka.h"
+#include "lag.h"
 #include "process.h"
 #include "serde.h"
 #include "temp_dir.h"
@@ -289,27 +290,15 @@ static int64_t
 group_lag(void)
 {
     struct kafka_settings settings = to_broker();
-    struct group_lag *lags = NULL;
-    size_t n = 0;
-    struct err err;
-    assert_int_equal(kafka_group_lag(&settings, "heddle-test", TOPIC_TUNINGS, TIMEOUT_MS,
-                                     &lags, &n, &err),
-                     ERR_OK);
-    int64_t lag = 0;
-    for (size_t i = 0; i < n; i++)
-        lag += lags[i].lag;
-    free(lags);
-    return lag;
+    return lag_of_group(&settings, "heddle-test", TOPIC_TUNINGS, TIMEOUT_MS);
 }
 
 /* All is committed: a worker that reads records again gives nothing new to wait for. */
 static void
 wait_for_no_lag(void)
 {
-    long long deadline_ms = process_now_ms() + TIMEOUT_MS;
-    while (group_lag() > 0 && process_now_ms() < deadline_ms)
-        usleep(20000); /* between two looks, not for luck */
-    assert_int_equal(group_lag(), 0);
+    struct kafka_settings settings = to_broker();
+    lag_wait_none(&settings, "heddle-test", TOPIC_TUNINGS, TIMEOUT_MS);
 }
 
 /* --- the admin port

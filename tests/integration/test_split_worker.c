@@ -21,11 +21,13 @@
 #include "deadletter.h"
 #include "digest.h"
 #include "kafka.h"
+#include "lag.h"
 #include "process.h"
 #include "serde.h"
 #include "serving_trace.h"
 #include "split_record.h"
 #include "temp_dir.h"
+#include "test_size.h"
 #include "topics.h"
 #include "trace_event.h"
 #include "warning.h"
@@ -392,26 +394,7 @@ static int64_t
 group_lag(void)
 {
     struct kafka_settings settings = to_broker();
-    struct group_lag *lags = NULL;
-    struct err err = {0};
-    size_t n = 0;
-    int64_t lag = 0;
-    assert_int_equal(kafka_group_lag(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS,
-                                     &lags, &n, &err),
-                     ERR_OK);
-    for (size_t i = 0; i < n; i++)
-        lag += lags[i].lag;
-    free(lags);
-    return lag;
-}
-
-static void
-wait_drained(void)
-{
-    long long until_ms = process_now_ms() + TIMEOUT_MS;
-    while (group_lag() > 0)
-        if (process_now_ms() > until_ms)
-            fail_msg("%lld records are still waiting", (long long)group_lag());
+    return lag_of_group(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS);
 }
 
 /* --- tests ---------------------------------------------------------------------------
@@ -642,9 +625,10 @@ kill_over_drafts(void)
 static void
 catch_up(void)
 {
+    struct kafka_settings settings = to_broker();
     struct process worker;
     start_worker(&worker, NULL);
-    wait_drained();
+    lag_wait_none(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS);
     end_worker(&worker, SIGTERM, 0);
 }
 
@@ -692,14 +676,6 @@ leaves_nothing_half_written_when_it_is_killed(void **state)
 
 enum { GRACE_MS = 20000, QUICK = 6, HANGS = 3 };
 
-/* TEST_SLOW_S and TEST_POLL_S for the long run. */
-static int
-seconds_of(const char *variable, int small)
-{
-    const char *text = getenv(variable);
-    return text ? atoi(text) : small;
-}
-
 /* Answers the one trace after `delay_ms`. */
 static struct canned_http *
 serve(struct canned_answer *answer, const struct buf *trace, unsigned delay_ms)
@@ -742,12 +718,12 @@ finishes_a_slow_trace_once_while_others_flow(void **state)
     struct seen seen;
     struct canned_answer answer;
     char poll_interval[64];
-    int slow_ms = seconds_of("TEST_SLOW_S", 40) * 1000;
+    int slow_ms = test_size("TEST_SLOW_S", 40) * 1000;
     /* The group would take a member that polls so seldom, or not at all, for dead. */
     const char *const impatient[] = {
         "-X", poll_interval, "--claim-stall-timeout", "1h", "--jobs", "2", NULL};
     snprintf(poll_interval, sizeof poll_interval, "max.poll.interval.ms=%d",
-             seconds_of("TEST_POLL_S", 10) * 1000);
+             test_size("TEST_POLL_S", 10) * 1000);
     serving_trace_make(&trace, STEPS, LAUNCHES);
     buf_text(&trace);
     struct canned_http *server = serve(&answer, &trace, (unsigned)slow_ms);

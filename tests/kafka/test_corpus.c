@@ -6,11 +6,13 @@
  * their stores.
  */
 #include "kafka.h"
+#include "lag.h"
 #include "topics.h"
 
 #include "real_kafka.h"
 #include "run_heddle.h"
 #include "temp_dir.h"
+#include "test_size.h"
 
 #include <jansson.h>
 #include <signal.h>
@@ -34,9 +36,7 @@ static struct temp_dir dir;
 static int
 scale(void)
 {
-    const char *text = getenv("CORPUS_SCALE");
-    int n = text ? atoi(text) : DEFAULT_SCALE;
-    return n > 0 ? n : DEFAULT_SCALE;
+    return test_size("CORPUS_SCALE", DEFAULT_SCALE);
 }
 
 /* Runs a shell command in the test's folder. */
@@ -59,14 +59,7 @@ static int
 open_kafka(void **state)
 {
     (void)state;
-    struct process process;
-    if (!real_kafka_start(&kafka, false) || !temp_dir_make(&dir))
-        return -1;
-    int status =
-        heddle_run(&process, NULL,
-                   WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
-    process_close(&process);
-    return status;
+    return temp_dir_make(&dir) && real_kafka_start_with_topics(&kafka, false) ? 0 : -1;
 }
 
 static int
@@ -154,17 +147,7 @@ static int64_t
 lag(void)
 {
     struct kafka_settings settings = {.brokers = kafka.bootstrap, .client_id = "test"};
-    struct group_lag *lags = NULL;
-    size_t n = 0;
-    struct err err;
-    int64_t sum = 0;
-    assert_int_equal(kafka_group_lag(&settings, "heddle-audit", TOPIC_TUNINGS, TIMEOUT_MS,
-                                     &lags, &n, &err),
-                     ERR_OK);
-    for (size_t i = 0; i < n; i++)
-        sum += lags[i].lag;
-    free(lags);
-    return sum;
+    return lag_of_group(&settings, "heddle-audit", TOPIC_TUNINGS, TIMEOUT_MS);
 }
 
 static void

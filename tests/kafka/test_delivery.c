@@ -8,56 +8,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "rig.h"
+#include "test_size.h"
 
 #include "unit.h"
 
 enum { WORKERS = 3, TEXT_BYTES = 256 };
-
-static struct real_kafka kafka;
-static uint64_t seed;
-
-static int
-open_kafka(void **state)
-{
-    (void)state;
-    return real_kafka_start(&kafka, false) ? 0 : -1;
-}
-
-static int
-close_kafka(void **state)
-{
-    (void)state;
-    real_kafka_stop(&kafka);
-    return 0;
-}
-
-static uint64_t
-next_random(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
-}
-
-/* TEST_KILLS for the long run. */
-static int
-size_of(const char *variable, int small)
-{
-    const char *text = getenv(variable);
-    return text ? atoi(text) : small;
-}
-
-static void
-assert_each_once(const struct rig *rig, int n)
-{
-    struct rig_seen seen = rig_seen_new();
-    rig_wait_distinct(rig, &seen, n);
-    assert_int_equal(seen.distinct, n);
-    assert_int_equal(seen.doubled, 0);
-    rig_seen_done(&seen);
-}
 
 /* At least once: none is missing; some may have come twice. */
 static void
@@ -75,15 +32,15 @@ gives_each_record_once_when_nothing_dies(void **state)
     (void)state;
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "calm", 4);
+    rig_open(&rig, rig_kafka(), "calm", 4);
     rig_send(&rig, 0, 5000);
 
     rig_start(&rig, &worker, "a", NULL);
 
-    assert_each_once(&rig, 5000);
+    rig_assert_each_once(&rig, 5000);
     rig_wait_drained(&rig);
     rig_stop(&worker, 0);
-    assert_each_once(&rig, 5000);
+    rig_assert_each_once(&rig, 5000);
     rig_done(&rig);
 }
 
@@ -102,8 +59,8 @@ kill_at_random(const struct rig *rig, int kills, const char *const *more)
         rig_start(rig, &workers[i], names[i], more);
     for (int i = 0; i < kills; i++) {
         rig_send(rig, i * RECORDS, RECORDS);
-        struct process *victim = &workers[next_random(WORKERS)];
-        process_wait(victim, (int)next_random(1200)); /* any moment of its life */
+        struct process *victim = &workers[chance_next(WORKERS)];
+        process_wait(victim, (int)chance_next(1200)); /* any moment of its life */
         rig_kill(victim);
         rig_start(rig, victim, names[victim - workers], more);
     }
@@ -118,11 +75,11 @@ loses_and_doubles_nothing_when_workers_are_killed(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, &kafka, "killed", 4);
+    rig_open(&rig, rig_kafka(), "killed", 4);
 
-    int sent = kill_at_random(&rig, size_of("TEST_KILLS", 50), static_member);
+    int sent = kill_at_random(&rig, test_size("TEST_KILLS", 50), static_member);
 
-    assert_each_once(&rig, sent);
+    rig_assert_each_once(&rig, sent);
     rig_done(&rig);
 }
 
@@ -131,9 +88,9 @@ loses_nothing_at_least_once_when_workers_are_killed(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, &kafka, "alo.killed", 4);
+    rig_open(&rig, rig_kafka(), "alo.killed", 4);
 
-    int sent = kill_at_random(&rig, size_of("TEST_KILLS", 50) / 5, at_least_once);
+    int sent = kill_at_random(&rig, test_size("TEST_KILLS", 50) / 5, at_least_once);
 
     assert_none_lost(&rig, sent);
     rig_done(&rig);
@@ -145,7 +102,7 @@ quarantines_a_record_that_kills_three_times(void **state)
     (void)state;
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "crash", 1);
+    rig_open(&rig, rig_kafka(), "crash", 1);
     rig_send(&rig, 0, 100);
     rig_send_text(&rig, "crash w000100");
     rig_send(&rig, 101, 100);
@@ -160,7 +117,7 @@ quarantines_a_record_that_kills_three_times(void **state)
 
     assert_int_equal(rig_dead(&rig, "crash_loop"), 1);
     assert_int_equal(rig_dead(&rig, NULL), 1);
-    assert_each_once(&rig, 200);
+    rig_assert_each_once(&rig, 200);
     rig_stop(&worker, 0);
     rig_done(&rig);
 }
@@ -171,20 +128,20 @@ quarantines_nothing_when_killed_at_random(void **state)
     (void)state;
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "random", 1);
+    rig_open(&rig, rig_kafka(), "random", 1);
     rig_send(&rig, 0, 20000);
 
     for (int i = 0; i < 12; i++) {
         rig_start(&rig, &worker, "a", static_member);
         rig_wait(&worker, "partition assigned");
-        process_wait(&worker, (int)next_random(300));
+        process_wait(&worker, (int)chance_next(300));
         rig_kill(&worker);
     }
     rig_start(&rig, &worker, "a", static_member);
     rig_wait_drained(&rig);
 
     assert_int_equal(rig_dead(&rig, NULL), 0);
-    assert_each_once(&rig, 20000);
+    rig_assert_each_once(&rig, 20000);
     rig_stop(&worker, 0);
     rig_done(&rig);
 }
@@ -196,7 +153,7 @@ names_a_record_that_never_returns_and_leaves(void **state)
     struct rig rig;
     struct process worker;
     static char page[4096];
-    rig_open(&rig, &kafka, "hang", 1);
+    rig_open(&rig, rig_kafka(), "hang", 1);
     rig_send(&rig, 0, 10);
     rig_send_text(&rig, "hang w000010");
 
@@ -219,7 +176,7 @@ dead_letters_what_can_not_be_worked_on_once(void **state)
     (void)state;
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "poison", 2);
+    rig_open(&rig, rig_kafka(), "poison", 2);
     for (int i = 0; i < 20; i++) {
         rig_send_text(&rig, "record w000000");
         rig_send(&rig, i * 10, 10);
@@ -229,7 +186,7 @@ dead_letters_what_can_not_be_worked_on_once(void **state)
     rig_start(&rig, &worker, "a", (const char *const[]){"--retry-attempts", "4", NULL});
     rig_wait_drained(&rig);
 
-    assert_each_once(&rig, 200);
+    rig_assert_each_once(&rig, 200);
     assert_int_equal(rig_dead(&rig, "event_without_parts"), 20);
     assert_int_equal(rig_dead(&rig, "claim_not_found"), 1);
     rig_stop(&worker, 0);
@@ -244,8 +201,9 @@ lets_the_newer_of_two_namesakes_fence_the_older(void **state)
     struct rig elsewhere;
     struct process older;
     struct process newer;
-    rig_open(&rig, &kafka, "fence", 2);
-    rig_open(&elsewhere, &kafka, "fence", 2); /* another state folder: another host */
+    rig_open(&rig, rig_kafka(), "fence", 2);
+    /* Another state folder: another host. */
+    rig_open(&elsewhere, rig_kafka(), "fence", 2);
     rig_start(&rig, &older, "a", NULL);
     rig_wait(&older, "partition assigned");
     rig_send(&rig, 0, 1000);
@@ -264,7 +222,7 @@ lets_the_newer_of_two_namesakes_fence_the_older(void **state)
     assert_non_null(strstr(older.text, "or the coordinator ended our transaction"));
     process_close(&older);
     rig_wait_drained(&rig);
-    assert_each_once(&rig, 21000);
+    rig_assert_each_once(&rig, 21000);
     rig_stop(&newer, 0);
     rig_done(&rig);
     rig_done(&elsewhere);
@@ -278,7 +236,7 @@ refuses_a_second_process_of_the_same_name(void **state)
     struct process first;
     struct process second;
     char holder[TEXT_BYTES];
-    rig_open(&rig, &kafka, "namesake", 1);
+    rig_open(&rig, rig_kafka(), "namesake", 1);
     rig_start(&rig, &first, "a", static_member);
     rig_wait(&first, "partition assigned");
 
@@ -299,24 +257,24 @@ goes_on_by_itself_when_the_broker_was_away(void **state)
     struct rig rig;
     struct process worker;
     static char page[4096];
-    int away_ms = size_of("TEST_AWAY_S", 20) * 1000;
-    rig_open(&rig, &kafka, "away", 2);
+    int away_ms = test_size("TEST_AWAY_S", 20) * 1000;
+    rig_open(&rig, rig_kafka(), "away", 2);
     rig_start(&rig, &worker, "a", NULL);
     int port = rig_port_of(&worker);
     rig_wait(&worker, "partition assigned");
     rig_send(&rig, 0, 20000);
 
-    assert_true(real_kafka_kill(&kafka));
+    assert_true(real_kafka_kill(rig_kafka()));
     rig_wait(&worker, "no broker answers");
     assert_int_equal(rig_get(port, "/readyz", page, sizeof page), 503);
     assert_non_null(strstr(page, "broker_unreachable"));
     assert_int_equal(process_wait(&worker, away_ms), -1); /* it stays */
-    assert_true(real_kafka_restart(&kafka));
+    assert_true(real_kafka_restart(rig_kafka()));
 
     rig_wait(&worker, "the broker answers again");
     rig_send(&rig, 20000, 1000);
     rig_wait_drained(&rig);
-    assert_each_once(&rig, 21000);
+    rig_assert_each_once(&rig, 21000);
     process_signal(&worker, SIGTERM);
     assert_int_equal(process_wait(&worker, RIG_TIMEOUT_MS), 0);
     assert_int_equal(rig_lines(&worker, "no broker answers"), 1);
@@ -332,16 +290,16 @@ loses_and_doubles_nothing_when_the_broker_is_killed(void **state)
     struct rig rig;
     struct process workers[WORKERS];
     int sent = 0;
-    rig_open(&rig, &kafka, "bounce", 4);
+    rig_open(&rig, rig_kafka(), "bounce", 4);
     for (int i = 0; i < WORKERS; i++)
         rig_start(&rig, &workers[i], names[i], static_member);
 
-    for (int bounce = 0; bounce < size_of("TEST_BOUNCES", 3); bounce++) {
+    for (int bounce = 0; bounce < test_size("TEST_BOUNCES", 3); bounce++) {
         rig_send(&rig, sent, 5000);
         sent += 5000;
-        process_wait(&workers[0], (int)next_random(1500));
-        assert_true(real_kafka_kill(&kafka));
-        assert_true(real_kafka_restart(&kafka));
+        process_wait(&workers[0], (int)chance_next(1500));
+        assert_true(real_kafka_kill(rig_kafka()));
+        assert_true(real_kafka_restart(rig_kafka()));
         for (int i = 0; i < WORKERS; i++) {
             if (process_wait(&workers[i], 100) < 0)
                 continue; /* it came through; a fenced one is started again */
@@ -354,7 +312,7 @@ loses_and_doubles_nothing_when_the_broker_is_killed(void **state)
     }
 
     rig_wait_drained(&rig);
-    assert_each_once(&rig, sent);
+    rig_assert_each_once(&rig, sent);
     for (int i = 0; i < WORKERS; i++)
         rig_end(&workers[i]);
     rig_done(&rig);
@@ -397,7 +355,7 @@ come_and_go(const struct rig *rig, int churns, const char *const *more)
     for (int i = 0; i < churns; i++) {
         struct process *leaver = &workers[i % WORKERS];
         rig_send(rig, i * RECORDS, RECORDS);
-        process_wait(leaver, (int)next_random(700));
+        process_wait(leaver, (int)chance_next(700));
         retire(leaver, more);
         rig_start(rig, leaver, names[i % WORKERS], more);
     }
@@ -412,11 +370,11 @@ loses_and_doubles_nothing_when_members_come_and_go(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, &kafka, "churn", 4);
+    rig_open(&rig, rig_kafka(), "churn", 4);
 
-    int sent = come_and_go(&rig, size_of("TEST_CHURNS", 20), NULL);
+    int sent = come_and_go(&rig, test_size("TEST_CHURNS", 20), NULL);
 
-    assert_each_once(&rig, sent);
+    rig_assert_each_once(&rig, sent);
     rig_done(&rig);
 }
 
@@ -425,9 +383,9 @@ loses_nothing_at_least_once_when_members_come_and_go(void **state)
 {
     (void)state;
     struct rig rig;
-    rig_open(&rig, &kafka, "alo.churn", 4);
+    rig_open(&rig, rig_kafka(), "alo.churn", 4);
 
-    int sent = come_and_go(&rig, size_of("TEST_CHURNS", 20) / 2, at_least_once);
+    int sent = come_and_go(&rig, test_size("TEST_CHURNS", 20) / 2, at_least_once);
 
     assert_none_lost(&rig, sent);
     rig_done(&rig);
@@ -439,7 +397,7 @@ commit_what_is_in_flight(const char *name, const char *delivery)
     struct rig rig;
     struct process worker;
     struct rig_seen seen = rig_seen_new();
-    rig_open(&rig, &kafka, name, 2);
+    rig_open(&rig, rig_kafka(), name, 2);
     rig_send(&rig, 0, 50000);
     rig_start(&rig, &worker, "a",
               (const char *const[]){"--batch-records", "10000", "--batch-time", "60s",
@@ -454,7 +412,7 @@ commit_what_is_in_flight(const char *name, const char *delivery)
     assert_int_equal(seen.doubled, 0);
     rig_start(&rig, &worker, "a", (const char *const[]){"--delivery", delivery, NULL});
     rig_wait_drained(&rig);
-    assert_each_once(&rig, 50000);
+    rig_assert_each_once(&rig, 50000);
     rig_stop(&worker, 0);
     rig_seen_done(&seen);
     rig_done(&rig);
@@ -480,7 +438,7 @@ moves_no_partition_when_a_static_member_restarts(void **state)
     (void)state;
     struct rig rig;
     struct process workers[2];
-    rig_open(&rig, &kafka, "static", 4);
+    rig_open(&rig, rig_kafka(), "static", 4);
     for (int i = 0; i < 2; i++)
         rig_start(&rig, &workers[i], names[i], static_member);
     for (int i = 0; i < 2; i++)
@@ -501,7 +459,7 @@ moves_no_partition_when_a_static_member_restarts(void **state)
     char after[TEXT_BYTES];
     rig_metric(port, "heddle_rebalances_total", after, sizeof after);
     assert_string_equal(after, before);
-    assert_each_once(&rig, 300);
+    rig_assert_each_once(&rig, 300);
     for (int i = 0; i < 2; i++)
         rig_stop(&workers[i], 0);
     rig_done(&rig);
@@ -513,7 +471,7 @@ buries_the_one_record_that_the_broker_refuses(void **state)
     (void)state;
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "refuse", 1);
+    rig_open(&rig, rig_kafka(), "refuse", 1);
     rig_compact(&rig); /* refuses records without a key */
     rig_send(&rig, 0, 700);
     rig_send_text(&rig, "nokey w000700");
@@ -524,7 +482,7 @@ buries_the_one_record_that_the_broker_refuses(void **state)
 
     assert_int_equal(rig_dead(&rig, "record_refused_by_broker"), 1);
     assert_int_equal(rig_dead(&rig, NULL), 1);
-    assert_each_once(&rig, 1400);
+    rig_assert_each_once(&rig, 1400);
     rig_stop(&worker, 0);
     rig_done(&rig);
 }
@@ -537,7 +495,7 @@ ends_in_time_from_every_state(void **state)
     struct process worker;
     struct process other;
     static const char *const grace[] = {"--drain-timeout", "5s", NULL};
-    rig_open(&rig, &kafka, "ends", 2);
+    rig_open(&rig, rig_kafka(), "ends", 2);
 
     for (int i = 0; i < 5; i++) { /* starting, joining */
         rig_start(&rig, &worker, "a", grace);
@@ -555,7 +513,7 @@ ends_in_time_from_every_state(void **state)
     rig_start(&rig, &worker, "a", (const char *const[]){"--batch-time", "30s", NULL});
     rig_wait(&worker, "partition assigned");
     rig_stop(&worker, 0);
-    struct real_kafka nowhere = kafka; /* no broker */
+    struct real_kafka nowhere = *rig_kafka(); /* no broker */
     snprintf(nowhere.bootstrap, sizeof nowhere.bootstrap, "127.0.0.1:1");
     rig.kafka = &nowhere;
     rig_start(&rig, &worker, "a", grace);
@@ -570,7 +528,7 @@ shows_what_dashboards_ask_for(void **state)
     (void)state;
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "show", 1);
+    rig_open(&rig, rig_kafka(), "show", 1);
     rig_send(&rig, 0, 50);
     rig_send_text(&rig, "record w000000");
     rig_start(&rig, &worker, "a", NULL);
@@ -626,10 +584,8 @@ main(int argc, char **argv)
     int status = 0;
     if (!real_kafka_here("kafka.delivery", &status))
         return status;
-    const char *given = getenv("TEST_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)process_now_ms() + 1;
-    printf("TEST_SEED=%llu\n", (unsigned long long)seed);
+    chance_start();
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, open_kafka, close_kafka);
+    return cmocka_run_group_tests(tests, rig_open_kafka, rig_close_kafka);
 }

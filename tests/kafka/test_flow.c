@@ -10,37 +10,11 @@
 #include <stdlib.h>
 
 #include "rig.h"
+#include "test_size.h"
 
 #include "unit.h"
 
 enum { LINE_BYTES = 1024 };
-
-static struct real_kafka kafka;
-
-static int
-open_kafka(void **state)
-{
-    (void)state;
-    return real_kafka_start(&kafka, false) ? 0 : -1;
-}
-
-static int
-close_kafka(void **state)
-{
-    (void)state;
-    real_kafka_stop(&kafka);
-    return 0;
-}
-
-static void
-assert_each_once(const struct rig *rig, int n)
-{
-    struct rig_seen seen = rig_seen_new();
-    rig_wait_distinct(rig, &seen, n);
-    assert_int_equal(seen.distinct, n);
-    assert_int_equal(seen.doubled, 0);
-    rig_seen_done(&seen);
-}
 
 /* --- commits ------------------------------------------------------------------------ */
 
@@ -52,7 +26,7 @@ commits_by_the_batch_and_not_by_the_record(void **state)
     enum { BATCH = 5000, BATCHES = 10 };
     struct rig rig;
     struct process worker;
-    rig_open(&rig, &kafka, "commits", 2);
+    rig_open(&rig, rig_kafka(), "commits", 2);
     rig_send(&rig, 0, BATCH * BATCHES);
 
     rig_start(
@@ -63,7 +37,7 @@ commits_by_the_batch_and_not_by_the_record(void **state)
 
     assert_in_range(rig_number(port, "heddle_commits_total"), 1, BATCHES);
     rig_stop(&worker, 0);
-    assert_each_once(&rig, BATCH * BATCHES);
+    rig_assert_each_once(&rig, BATCH * BATCHES);
     rig_done(&rig);
 }
 
@@ -101,7 +75,7 @@ flows_again_after_the_queue_for_the_broker_was_full(void **state)
     struct rig rig;
     struct process worker;
     char line[LINE_BYTES];
-    rig_open(&rig, &kafka, "full", 2);
+    rig_open(&rig, rig_kafka(), "full", 2);
     rig_send(&rig, 0, RECORDS);
     rig_start(&rig, &worker, "a",
               (const char *const[]){"--log-level", "debug", "--batch-records", "2000",
@@ -110,10 +84,10 @@ flows_again_after_the_queue_for_the_broker_was_full(void **state)
     rig_wait(&worker, "batch committed");
     double before = rate_of(&worker, PART);
 
-    assert_true(real_kafka_hold(&kafka));
+    assert_true(real_kafka_hold(rig_kafka()));
     bool was_full = process_wait_line(&worker, "code=producer_queue_full", line,
                                       sizeof line, RIG_TIMEOUT_MS);
-    assert_true(real_kafka_release(&kafka));
+    assert_true(real_kafka_release(rig_kafka()));
     if (!was_full)
         fail_msg("the queue is never full:\n%.4000s", worker.text);
 
@@ -127,7 +101,7 @@ flows_again_after_the_queue_for_the_broker_was_full(void **state)
         before, after, first_ms);
     rig_wait_drained(&rig);
     rig_stop(&worker, 0);
-    assert_each_once(&rig, RECORDS);
+    rig_assert_each_once(&rig, RECORDS);
     /* A measurement counts only where it is asked for: other work on the machine would
      * fail it. */
     if (getenv("TEST_RATE")) {
@@ -155,28 +129,26 @@ waits_for_a_broker_that_hangs_in_the_middle_of_a_transaction(void **state)
     enum { RECORDS = 60000, USUAL_HANG_S = 40 };
     struct rig rig;
     struct process worker;
-    const char *text = getenv("TEST_HANG_S");
-    int hang_ms = (text ? atoi(text) : USUAL_HANG_S) * 1000;
-    rig_open(&rig, &kafka, "hangs", 2);
+    int hang_ms = test_size("TEST_HANG_S", USUAL_HANG_S) * 1000;
+    rig_open(&rig, rig_kafka(), "hangs", 2);
     rig_send(&rig, 0, RECORDS);
     rig_start(&rig, &worker, "a",
               (const char *const[]){"--log-level", "debug", "--batch-records", "1000",
                                     "-X", "session.timeout.ms=45000", NULL});
     rig_wait(&worker, "batch committed");
 
-    assert_true(real_kafka_hold(&kafka));
+    assert_true(real_kafka_hold(rig_kafka()));
     int status = process_wait(&worker, hang_ms);
     int before_release = committed_by(&worker);
-    assert_true(real_kafka_release(&kafka));
+    assert_true(real_kafka_release(rig_kafka()));
     if (status >= 0)
         fail_msg("left with status %d:\n%.4000s", status, worker.text);
-    /* What was not committed was under way: the worker never waits with work before it.
-     */
+    /* The rest was under way: the worker never waits with work before it. */
     assert_true(before_release < RECORDS);
 
     rig_wait_drained(&rig);
     rig_stop(&worker, 0);
-    assert_each_once(&rig, RECORDS);
+    rig_assert_each_once(&rig, RECORDS);
     rig_done(&rig);
 }
 
@@ -206,7 +178,7 @@ lets_readers_go_on_when_the_transaction_of_a_killed_worker_times_out(void **stat
     (void)state;
     struct rig rig;
     struct rig_seen seen = rig_seen_new();
-    rig_open(&rig, &kafka, "open", 1);
+    rig_open(&rig, rig_kafka(), "open", 1);
 
     die_in_a_transaction(&rig, "transaction.timeout.ms=20000");
 
@@ -224,7 +196,7 @@ lets_readers_go_on_as_soon_as_a_killed_worker_is_replaced(void **state)
     struct rig rig;
     struct process worker;
     struct rig_seen seen = rig_seen_new();
-    rig_open(&rig, &kafka, "replaced", 1);
+    rig_open(&rig, rig_kafka(), "replaced", 1);
     /* Far beyond what the test waits for. */
     die_in_a_transaction(&rig, "transaction.timeout.ms=900000");
     rig_read(&rig, &seen);
@@ -256,5 +228,5 @@ main(int argc, char **argv)
         return status;
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, open_kafka, close_kafka);
+    return cmocka_run_group_tests(tests, rig_open_kafka, rig_close_kafka);
 }

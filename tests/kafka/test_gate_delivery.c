@@ -3,9 +3,9 @@
  * The gate on a real Kafka: one input gives records on four topics in one transaction,
  * and a read_committed reader sees each of them once, whenever the workers are killed.
  */
+#include "chance.h"
 #include "gate_rig.h"
 #include "real_kafka.h"
-#include "run_heddle.h"
 
 #include "unit.h"
 
@@ -16,22 +16,15 @@ static const char *const static_member[] = {"--static", NULL};
 
 static struct real_kafka kafka;
 static struct gate_rig rig;
-static uint64_t seed;
 
 static int
 open_kafka(void **state)
 {
     (void)state;
-    struct process process;
-    if (!real_kafka_start(&kafka, false))
+    if (!real_kafka_start_with_topics(&kafka, false))
         return -1;
-    int status =
-        heddle_run(&process, NULL,
-                   WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
-    process_close(&process);
-    if (status == 0)
-        gate_rig_open(&rig, kafka.bootstrap, 100);
-    return status;
+    gate_rig_open(&rig, kafka.bootstrap, 100);
+    return 0;
 }
 
 static int
@@ -41,15 +34,6 @@ close_kafka(void **state)
     gate_rig_done(&rig);
     real_kafka_stop(&kafka);
     return 0;
-}
-
-static uint64_t
-next_random(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
 }
 
 static void
@@ -80,9 +64,9 @@ sends_each_record_once_whenever_it_is_killed(void **state)
         start_worker(&workers[i], i);
 
     for (int round = 0; round < ROUNDS; round++) {
-        int victim = (int)next_random(WORKERS);
+        int victim = (int)chance_next(WORKERS);
         send_round(round);
-        process_wait(&workers[victim], (int)next_random(KILL_WITHIN_MS));
+        process_wait(&workers[victim], (int)chance_next(KILL_WITHIN_MS));
         gate_rig_kill(&workers[victim]);
         start_worker(&workers[victim], victim);
     }
@@ -107,8 +91,6 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_each_record_once_whenever_it_is_killed),
     };
-    const char *given = getenv("TEST_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)process_now_ms() + 1;
-    print_message("TEST_SEED=%llu\n", (unsigned long long)seed);
+    chance_start();
     return cmocka_run_group_tests_name("gate_delivery", tests, open_kafka, close_kafka);
 }

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "rig.h"
+#include "test_size.h"
 
 #include "unit.h"
 
@@ -25,23 +26,6 @@ enum {
     BUSY_SHARE = 90,   /* per cent of a processor */
     STATIC_MEMBERS = 6,
 };
-
-static struct real_kafka kafka;
-
-static int
-open_kafka(void **state)
-{
-    (void)state;
-    return real_kafka_start(&kafka, false) ? 0 : -1;
-}
-
-static int
-close_kafka(void **state)
-{
-    (void)state;
-    real_kafka_stop(&kafka);
-    return 0;
-}
 
 struct member {
     struct process process;
@@ -176,12 +160,11 @@ is_steady_again_after_members_of_two_topics_joined_every_second(void **state)
 {
     (void)state;
     static struct member members[MAX_MEMBERS];
-    const char *text = getenv("TEST_MEMBERS");
-    int n = text ? atoi(text) : MEMBERS;
+    int n = test_size("TEST_MEMBERS", MEMBERS);
     struct rig rigs[2];
     assert_in_range(n, 2, MAX_MEMBERS);
-    rig_open(&rigs[0], &kafka, "grow", n);
-    rig_open(&rigs[1], &kafka, "grow.too", n);
+    rig_open(&rigs[0], rig_kafka(), "grow", n);
+    rig_open(&rigs[1], rig_kafka(), "grow.too", n);
     snprintf(rigs[1].group, sizeof rigs[1].group, "%s", rigs[0].group);
 
     for (int i = 0; i < n; i++) {
@@ -222,7 +205,7 @@ moves_no_partition_when_static_members_and_the_broker_restart_in_turn(void **sta
     (void)state;
     static struct member members[STATIC_MEMBERS];
     struct rig rig;
-    rig_open(&rig, &kafka, "rolling", STATIC_MEMBERS);
+    rig_open(&rig, rig_kafka(), "rolling", STATIC_MEMBERS);
     for (int i = 0; i < STATIC_MEMBERS; i++)
         start_member(&rig, &members[i], i, static_member);
     for (int i = 0; i < STATIC_MEMBERS; i++)
@@ -238,8 +221,8 @@ moves_no_partition_when_static_members_and_the_broker_restart_in_turn(void **sta
                          others);
     }
     long long all = sum_of(members, STATIC_MEMBERS, "heddle_rebalances_total", -1);
-    assert_true(real_kafka_end(&kafka));
-    assert_true(real_kafka_restart(&kafka));
+    assert_true(real_kafka_end(rig_kafka()));
+    assert_true(real_kafka_restart(rig_kafka()));
     rig_send(&rig, STATIC_MEMBERS * 100, 100);
     rig_wait_drained(&rig);
 
@@ -266,5 +249,5 @@ main(int argc, char **argv)
         return status;
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, open_kafka, close_kafka);
+    return cmocka_run_group_tests(tests, rig_open_kafka, rig_close_kafka);
 }

@@ -18,9 +18,9 @@
 #include "kafka.h"
 #include "process.h"
 #include "real_kafka.h"
-#include "run_heddle.h"
 #include "serde.h"
 #include "temp_dir.h"
+#include "test_size.h"
 #include "topics.h"
 #include "tuning_event.h"
 
@@ -40,14 +40,6 @@ enum {
 static struct real_kafka kafka;
 static struct temp_dir dir;
 static int n_events;
-
-static int64_t
-mib_of(const char *variable, int usual)
-{
-    const char *text = getenv(variable);
-    int n = text ? atoi(text) : usual;
-    return n > 0 ? n : usual;
-}
 
 static struct kafka_settings
 to_kafka(void)
@@ -90,7 +82,7 @@ static void
 send_backlog(int first)
 {
     struct kafka_settings to = to_kafka();
-    int64_t bytes = mib_of("TEST_BACKLOG_MIB", BACKLOG_MIB) << 20;
+    int64_t bytes = (int64_t)test_size("TEST_BACKLOG_MIB", BACKLOG_MIB) << 20;
     struct err err = {0};
     struct serde *serde = serde_new(&tuning_event_type, NULL, &err);
     struct producer *producer = producer_new(&to, NULL, NULL, &err);
@@ -107,14 +99,7 @@ static int
 open_backlog(void **state)
 {
     (void)state;
-    struct process process;
-    if (!real_kafka_start(&kafka, false) || !temp_dir_make(&dir))
-        return -1;
-    int status =
-        heddle_run(&process, NULL,
-                   WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
-    process_close(&process);
-    return status;
+    return temp_dir_make(&dir) && real_kafka_start_with_topics(&kafka, false) ? 0 : -1;
 }
 
 static int
@@ -222,7 +207,7 @@ stays_below_its_limit_on_a_large_backlog(void **state)
     char limit[32];
     struct memory bounded;
     struct memory unlimited;
-    int64_t mib = mib_of("TEST_MEMORY_MIB", LIMIT_MIB);
+    int64_t mib = test_size("TEST_MEMORY_MIB", LIMIT_MIB);
     snprintf(limit, sizeof limit, "%lldMiB", (long long)mib);
 
     send_backlog(0);

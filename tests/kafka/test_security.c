@@ -46,17 +46,9 @@ static int
 open_kafka(void **state)
 {
     (void)state;
-    struct process process;
-    if (!temp_dir_make(&campaign) || !temp_dir_make(&state_dir) || !write_campaign() ||
-        !real_kafka_start(&kafka, true))
-        return -1;
-    int made =
-        heddle_run(&process, NULL,
-                   WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
-    if (made != 0)
-        fprintf(stderr, "%s", process.text);
-    process_close(&process);
-    return made;
+    bool made = temp_dir_make(&campaign) && temp_dir_make(&state_dir) &&
+                write_campaign() && real_kafka_start_with_topics(&kafka, true);
+    return made ? 0 : -1;
 }
 
 static int

@@ -9,10 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "chance.h"
 #include "kafka.h"
+#include "lag.h"
 #include "process.h"
 #include "real_kafka.h"
-#include "run_heddle.h"
 #include "serde.h"
 #include "serving_trace.h"
 #include "split_record.h"
@@ -37,21 +38,15 @@ static struct temp_dir home;
 static char *store;
 static struct serde *events;
 static struct serde *splits;
-static uint64_t seed;
 
 static int
 open_kafka(void **state)
 {
     (void)state;
-    struct process process;
-    if (!temp_dir_make(&home) || !real_kafka_start(&kafka, false))
+    if (!temp_dir_make(&home) || !real_kafka_start_with_topics(&kafka, false))
         return -1;
     store = temp_path(&home, "store");
-    int status =
-        heddle_run(&process, NULL,
-                   WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
-    process_close(&process);
-    return status ? status : mkdir(store, 0755);
+    return mkdir(store, 0755);
 }
 
 static int
@@ -62,15 +57,6 @@ close_kafka(void **state)
     temp_dir_done(&home);
     free(store);
     return 0;
-}
-
-static uint64_t
-next_random(uint64_t below)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % below;
 }
 
 static struct kafka_settings
@@ -169,32 +155,6 @@ stop_worker(struct process *worker)
     process_close(worker);
 }
 
-static int64_t
-group_lag(void)
-{
-    struct kafka_settings settings = to_kafka();
-    struct group_lag *lags = NULL;
-    struct err err = {0};
-    size_t n = 0;
-    int64_t lag = 0;
-    assert_int_equal(kafka_group_lag(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS,
-                                     &lags, &n, &err),
-                     ERR_OK);
-    for (size_t i = 0; i < n; i++)
-        lag += lags[i].lag;
-    free(lags);
-    return lag;
-}
-
-static void
-wait_drained(void)
-{
-    long long until_ms = process_now_ms() + TIMEOUT_MS;
-    while (group_lag() > 0)
-        if (process_now_ms() > until_ms)
-            fail_msg("%lld records are still waiting", (long long)group_lag());
-}
-
 /* --- what came out -------------------------------------------------------------------
  */
 
@@ -253,14 +213,15 @@ sends_one_record_of_each_event_whenever_it_is_killed(void **state)
         start_worker(&workers[i], i);
 
     for (int round = 0; round < ROUNDS; round++) {
-        int victim = (int)next_random(WORKERS);
+        int victim = (int)chance_next(WORKERS);
         send_round(round);
-        process_wait(&workers[victim], (int)next_random(KILL_WITHIN_MS));
+        process_wait(&workers[victim], (int)chance_next(KILL_WITHIN_MS));
         kill_worker(&workers[victim]);
         start_worker(&workers[victim], victim);
     }
 
-    wait_drained();
+    struct kafka_settings settings = to_kafka();
+    lag_wait_none(&settings, "heddle-split", TOPIC_TRACES, TIMEOUT_MS);
     for (int i = 0; i < WORKERS; i++)
         stop_worker(&workers[i]);
     count_records(TOPIC_SPLITS, split);
@@ -285,9 +246,7 @@ main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sends_one_record_of_each_event_whenever_it_is_killed),
     };
-    const char *given = getenv("TEST_SEED");
-    seed = given ? strtoull(given, NULL, 10) : (uint64_t)process_now_ms() + 1;
-    print_message("TEST_SEED=%llu\n", (unsigned long long)seed);
+    chance_start();
     events = serde_new(&trace_event_type, NULL, &err);
     splits = serde_new(&split_record_type, NULL, &err);
     int failed = events && splits ? cmocka_run_group_tests_name("split_delivery", tests,

@@ -21,16 +21,7 @@ static int
 open_kafka(void **state)
 {
     (void)state;
-    struct process process;
-    if (!real_kafka_start(&kafka, false))
-        return -1;
-    int made =
-        heddle_run(&process, NULL,
-                   WORDS("topics", "apply", "--execute", "--brokers", kafka.bootstrap));
-    if (made != 0)
-        fprintf(stderr, "%s", process.text);
-    process_close(&process);
-    return made;
+    return real_kafka_start_with_topics(&kafka, false) ? 0 : -1;
 }
 
 static int

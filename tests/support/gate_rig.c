@@ -6,6 +6,7 @@
 #include "catalog.h"
 #include "deadletter.h"
 #include "digest.h"
+#include "lag.h"
 #include "topics.h"
 
 #include <signal.h>
@@ -189,31 +190,11 @@ gate_rig_kill(struct process *worker)
     process_close(worker);
 }
 
-static int64_t
-lag_of(const struct gate_rig *rig, const char *group)
-{
-    struct kafka_settings settings = gate_rig_settings(rig);
-    struct group_lag *lags = NULL;
-    struct err err;
-    size_t n = 0;
-    int64_t sum = 0;
-    if (kafka_group_lag(&settings, group, TOPIC_SPLITS, GATE_RIG_TIMEOUT_MS, &lags, &n,
-                        &err))
-        fail_msg("%s", err.msg);
-    for (size_t i = 0; i < n; i++)
-        sum += lags[i].lag;
-    free(lags);
-    return sum;
-}
-
 void
 gate_rig_wait_drained(const struct gate_rig *rig, const char *group)
 {
-    long long deadline = process_now_ms() + GATE_RIG_TIMEOUT_MS;
-    int64_t lag;
-    while ((lag = lag_of(rig, group)) > 0)
-        if (process_now_ms() > deadline)
-            fail_msg("%lld records are still waiting", (long long)lag);
+    struct kafka_settings settings = gate_rig_settings(rig);
+    lag_wait_none(&settings, group, TOPIC_SPLITS, GATE_RIG_TIMEOUT_MS);
 }
 
 /* --- lines -------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include "real_kafka.h"
 
 #include "process.h"
+#include "run_heddle.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -55,6 +56,23 @@ real_kafka_start(struct real_kafka *kafka, bool secure)
     fprintf(stderr, "Kafka did not come up\n");
     real_kafka_stop(kafka);
     return false;
+}
+
+bool
+real_kafka_start_with_topics(struct real_kafka *kafka, bool secure)
+{
+    struct process process;
+    if (!real_kafka_start(kafka, secure))
+        return false;
+    int status =
+        heddle_run(&process, NULL,
+                   WORDS("topics", "apply", "--execute", "--brokers", kafka->bootstrap));
+    if (status != 0)
+        fprintf(stderr, "no topics: %s", process.text);
+    process_close(&process);
+    if (status != 0)
+        real_kafka_stop(kafka);
+    return status == 0;
 }
 
 bool

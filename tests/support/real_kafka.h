@@ -30,6 +30,8 @@ bool real_kafka_here(const char *name, int *ret_status);
  * NAME-secret. False with a line on stderr.
  */
 bool real_kafka_start(struct real_kafka *kafka, bool secure);
+/* Starts it and makes Heddle's topics. */
+bool real_kafka_start_with_topics(struct real_kafka *kafka, bool secure);
 /* kill -9, as a crash; the data stays. */
 bool real_kafka_kill(struct real_kafka *kafka);
 /* Asks it to end, and waits for that; the data stays. */

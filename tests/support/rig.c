@@ -12,6 +12,7 @@
 
 #include "deadletter.h"
 #include "kafka_admin.h"
+#include "lag.h"
 #include "serde.h"
 #include "topics.h"
 #include "tuning_event.h"
@@ -19,6 +20,29 @@
 #include "unit.h"
 
 enum { ADMIN_MS = 30000, POLL_MS = 200, LINE_BYTES = 1024, LOOK_MS = 50 };
+
+static struct real_kafka server;
+
+int
+rig_open_kafka(void **state)
+{
+    (void)state;
+    return real_kafka_start(&server, false) ? 0 : -1;
+}
+
+int
+rig_close_kafka(void **state)
+{
+    (void)state;
+    real_kafka_stop(&server);
+    return 0;
+}
+
+struct real_kafka *
+rig_kafka(void)
+{
+    return &server;
+}
 
 struct kafka_settings
 rig_settings(const struct rig *rig)
@@ -290,6 +314,16 @@ rig_wait_distinct(const struct rig *rig, struct rig_seen *seen, int n)
     assert_true(seen->distinct >= n);
 }
 
+void
+rig_assert_each_once(const struct rig *rig, int n)
+{
+    struct rig_seen seen = rig_seen_new();
+    rig_wait_distinct(rig, &seen, n);
+    assert_int_equal(seen.distinct, n);
+    assert_int_equal(seen.doubled, 0);
+    rig_seen_done(&seen);
+}
+
 struct dead_count {
     const struct rig *rig;
     const char *code;
@@ -350,49 +384,29 @@ rig_compact(const struct rig *rig)
     kafka_admin_free(admin);
 }
 
-/* From what `group` has committed of `topic` to its end. */
-static int64_t
-lag_of(const struct rig *rig,
-       const char *group,
-       const char *topic,
-       const struct option_property *property)
-{
-    struct kafka_settings settings = rig_settings(rig);
-    struct group_lag *lags = NULL;
-    size_t n = 0;
-    struct err err;
-    settings.properties = property;
-    settings.n_properties = property != NULL;
-    if (kafka_group_lag(&settings, group, topic, RIG_TIMEOUT_MS, &lags, &n, &err))
-        fail_msg("%s", err.msg);
-    int64_t lag = 0;
-    for (size_t i = 0; i < n; i++)
-        lag += lags[i].lag;
-    free(lags);
-    return lag;
-}
-
 int64_t
 rig_stored(const struct rig *rig)
 {
     static const struct option_property uncommitted = {
         "isolation.level", "read_uncommitted", ORIGIN_FLAG, "rig"};
-    return lag_of(rig, "rig", rig->output, &uncommitted);
+    struct kafka_settings settings = rig_settings(rig);
+    settings.properties = &uncommitted;
+    settings.n_properties = 1;
+    return lag_of_group(&settings, "rig", rig->output, RIG_TIMEOUT_MS);
 }
 
 int64_t
 rig_lag(const struct rig *rig)
 {
-    return lag_of(rig, rig->group, rig->input, NULL);
+    struct kafka_settings settings = rig_settings(rig);
+    return lag_of_group(&settings, rig->group, rig->input, RIG_TIMEOUT_MS);
 }
 
 void
 rig_wait_drained(const struct rig *rig)
 {
-    long long deadline = process_now_ms() + RIG_TIMEOUT_MS;
-    while (rig_lag(rig) > 0)
-        if (process_now_ms() > deadline)
-            fail_msg("%s is not drained", rig->input);
+    struct kafka_settings settings = rig_settings(rig);
+    lag_wait_none(&settings, rig->group, rig->input, RIG_TIMEOUT_MS);
 }
 
 /* --- the admin port ----------------------------------------------------------------- */

@@ -31,6 +31,11 @@ struct rig_seen {
     int doubled;
 };
 
+/* The Kafka of the test program, for cmocka_run_group_tests(). */
+int rig_open_kafka(void **state);
+int rig_close_kafka(void **state);
+struct real_kafka *rig_kafka(void);
+
 /* Makes the topics NAME.in (`partitions`) and NAME.out; fails the test otherwise. */
 void rig_open(struct rig *rig,
               const struct real_kafka *kafka,
@@ -70,6 +75,8 @@ void rig_read(const struct rig *rig, struct rig_seen *seen);
 /* Reads again and again until at least `n` different numbers came out; fails when they
  * don't. */
 void rig_wait_distinct(const struct rig *rig, struct rig_seen *seen, int n);
+/* Waits until w0 ... w<n - 1> came out; fails unless each came once and nothing else. */
+void rig_assert_each_once(const struct rig *rig, int n);
 /* Dead letters from the rig's input with `code`; NULL: any. */
 int rig_dead(const struct rig *rig, const char *code);
 /* Records of the output that carry the trace context of their input. */

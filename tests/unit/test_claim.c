@@ -242,6 +242,17 @@ pass(struct claim_stream *stream, size_t max, const char *expected)
     assert_string_equal(bytes, expected);
 }
 
+/* A stream over "hello" that was read once, and its digest found right. */
+static struct claim_stream *
+open_verified(struct place *place, struct claim *claim)
+{
+    struct err err = {0};
+    struct claim_stream *stream = open_stream(place, claim, "hello");
+    pass(stream, SIZE_MAX, "hello");
+    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    return stream;
+}
+
 static void
 assert_changed(enum err_kind kind, const struct err *err)
 {
@@ -265,9 +276,7 @@ reads_a_file_in_place_as_often_as_wanted(void **state)
     struct place *place = *state;
     struct claim claim;
     struct err err = {0};
-    struct claim_stream *stream = open_stream(place, &claim, "hello");
-    pass(stream, SIZE_MAX, "hello");
-    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    struct claim_stream *stream = open_verified(place, &claim);
     pass(stream, SIZE_MAX, "hello");
     assert_int_equal(claim_stream_check(stream, &err), ERR_OK);
     claim_stream_free(stream);
@@ -320,9 +329,7 @@ notices_other_bytes_between_the_passes(void **state)
     struct place *place = *state;
     struct claim claim;
     struct err err = {0};
-    struct claim_stream *stream = open_stream(place, &claim, "hello");
-    pass(stream, SIZE_MAX, "hello");
-    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    struct claim_stream *stream = open_verified(place, &claim);
 
     write_file(place->root, "trace", "hallo");
     set_time(place, 1000);
@@ -340,9 +347,7 @@ takes_the_same_bytes_written_again_between_the_passes(void **state)
     struct place *place = *state;
     struct claim claim;
     struct err err = {0};
-    struct claim_stream *stream = open_stream(place, &claim, "hello");
-    pass(stream, SIZE_MAX, "hello");
-    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    struct claim_stream *stream = open_verified(place, &claim);
     set_time(place, 1000);
     pass(stream, SIZE_MAX, "hello");
     assert_int_equal(claim_stream_check(stream, &err), ERR_OK);
@@ -355,9 +360,7 @@ notices_a_change_during_the_second_pass(void **state)
     struct place *place = *state;
     struct claim claim;
     struct err err = {0};
-    struct claim_stream *stream = open_stream(place, &claim, "hello");
-    pass(stream, SIZE_MAX, "hello");
-    assert_int_equal(claim_stream_verify(stream, &err), ERR_OK);
+    struct claim_stream *stream = open_verified(place, &claim);
     pass(stream, SIZE_MAX, "hello");
     set_time(place, 1000);
     assert_changed(claim_stream_check(stream, &err), &err);

@@ -157,7 +157,7 @@ struct pass {
     struct consumer *consumer;
     struct producer *producer;
     struct topic_partition next[PIPELINE_MAX_PARTITIONS];
-    struct buf output;
+    size_t n; /* records sent */
 };
 
 static void
@@ -200,27 +200,15 @@ pass_commit(struct pass *pass, struct err *err)
            !transaction_commit(pass->producer, &patience, err);
 }
 
-/* The input over and over: with its key as many bytes as the worker writes. */
-static struct slice
-output_of(struct pass *pass, const struct message *in)
-{
-    size_t all = pass->pipeline->output_bytes;
-    buf_reset(&pass->output);
-    for (size_t left = all > in->key.len ? all - in->key.len : 0; left > 0;) {
-        size_t n = in->value.len < left ? in->value.len : left;
-        buf_add(&pass->output, in->value.data, n);
-        left -= n;
-    }
-    return buf_slice(&pass->output);
-}
-
 static bool
 pass_one(struct pass *pass, const struct message *in, struct err *err)
 {
-    const struct outgoing record = {.topic = TOPIC_AUDIT_TUNINGS,
-                                    .key = in->key,
-                                    .value = output_of(pass, in),
-                                    .timestamp_ms = in->timestamp_ms};
+    const struct pipeline *pipeline = pass->pipeline;
+    const struct outgoing record = {
+        .topic = TOPIC_AUDIT_TUNINGS,
+        .key = in->key,
+        .value = pipeline->samples[pass->n++ % pipeline->n_samples],
+        .timestamp_ms = in->timestamp_ms};
     pass->next[in->partition] =
         (struct topic_partition){TOPIC_TUNINGS, in->partition, in->offset + 1};
     return !producer_send(pass->producer, &record, PIPELINE_TIMEOUT_MS, err);
@@ -276,7 +264,7 @@ run_pass(const struct pipeline *pipeline)
 {
     struct given given;
     const struct kafka_settings *kafka = settings_of(pipeline, &given);
-    struct pass pass = {.pipeline = pipeline, .output = BUF_INIT};
+    struct pass pass = {.pipeline = pipeline};
     struct err err = {0};
     const struct consumer_settings settings = {
         .kafka = kafka,
@@ -301,7 +289,6 @@ run_pass(const struct pipeline *pipeline)
         fprintf(stderr, "%s: the pass-through failed: %s\n", pipeline->name, err.msg);
     consumer_close(pass.consumer);
     producer_free(pass.producer);
-    buf_done(&pass.output);
     return run;
 }
 
@@ -429,48 +416,82 @@ pipeline_run_worker(struct pipeline *pipeline)
     return run;
 }
 
+/* What a topic holds, and its first records. */
+struct written {
+    int n;
+    double bytes;
+    struct slice keys[PIPELINE_MAX_SAMPLES];
+    struct slice values[PIPELINE_MAX_SAMPLES];
+};
+
 static bool
-add_bytes(const struct pipeline *pipeline,
-          const char *topic,
-          int *ret_records,
-          double *bytes,
-          struct err *err)
+read_written(struct pipeline *pipeline,
+             const char *topic,
+             struct written *ret,
+             struct err *err)
 {
     struct given from;
     struct topic_reader *reader = topic_reader_new(
         settings_of(pipeline, &from), topic, TOPIC_FROM_START, PIPELINE_TIMEOUT_MS, err);
     bool done = !reader;
-    *ret_records = 0;
+    *ret = (struct written){0};
     while (!done && !err->kind) {
         const struct message *in =
             topic_reader_next(reader, PIPELINE_TIMEOUT_MS, &done, err);
         if (!in)
             continue;
-        *bytes += (double)(in->key.len + in->value.len);
-        ++*ret_records;
+        if (ret->n < PIPELINE_MAX_SAMPLES) {
+            ret->keys[ret->n] = arena_copy(&pipeline->arena, in->key);
+            ret->values[ret->n] = arena_copy(&pipeline->arena, in->value);
+        }
+        ret->bytes += (double)(in->key.len + in->value.len);
+        ret->n++;
     }
     topic_reader_free(reader);
     return !err->kind;
 }
 
+/* An event is a row and a record of the state, and the pass-through has its key. */
+static bool
+take_samples(struct pipeline *pipeline,
+             const struct written *rows,
+             const struct written *states)
+{
+    int n = rows->n < states->n ? rows->n : states->n;
+    for (int i = 0; i < n && i < PIPELINE_MAX_SAMPLES; i++) {
+        size_t len = rows->values[i].len + states->keys[i].len + states->values[i].len;
+        char *sample = arena_alloc(&pipeline->arena, len);
+        if (!sample)
+            return false;
+        char *to = mempcpy(sample, rows->values[i].data, rows->values[i].len);
+        to = mempcpy(to, states->keys[i].data, states->keys[i].len);
+        memcpy(to, states->values[i].data, states->values[i].len);
+        pipeline->samples[pipeline->n_samples++] = (struct slice){sample, len};
+    }
+    return n > 0;
+}
+
 bool
 pipeline_measure_output(struct pipeline *pipeline, struct err *err)
 {
-    static const char *const topics[] = {TOPIC_AUDIT_TUNINGS, TOPIC_STATE_AUDIT,
-                                         TOPIC_WARNINGS, TOPIC_DEAD};
-    int records[sizeof topics / sizeof topics[0]];
+    enum { ROWS, STATES, WARNINGS, DEAD, TOPICS };
+    static const char *const topics[TOPICS] = {TOPIC_AUDIT_TUNINGS, TOPIC_STATE_AUDIT,
+                                               TOPIC_WARNINGS, TOPIC_DEAD};
+    static struct written written[TOPICS];
     double bytes = 0;
-    for (size_t i = 0; i < sizeof topics / sizeof topics[0]; i++)
-        if (!add_bytes(pipeline, topics[i], &records[i], &bytes, err))
+    for (size_t i = 0; i < TOPICS; i++) {
+        if (!read_written(pipeline, topics[i], &written[i], err))
             return false;
+        bytes += written[i].bytes;
+    }
     /* The keys are distinct, so every event is a row; a quick failure is no rate. */
-    if (records[0] != pipeline->n_events || records[3] != 0) {
+    if (written[ROWS].n != pipeline->n_events || written[DEAD].n != 0) {
         fprintf(stderr, "%s: %d rows and %d dead letters of %d events\n", pipeline->name,
-                records[0], records[3], pipeline->n_events);
+                written[ROWS].n, written[DEAD].n, pipeline->n_events);
         return false;
     }
     pipeline->output_bytes = (size_t)(bytes / pipeline->n_events);
-    return true;
+    return take_samples(pipeline, &written[ROWS], &written[STATES]);
 }
 
 /* ------------------------------------------------------------------------------------ */

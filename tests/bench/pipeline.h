@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * heddle-audit between topics of a broker, beside a pass-through of the same events with
- * the same library settings that writes as many bytes. For both the clock runs from the
- * first record to the last commit.
+ * the same library settings that writes as many bytes: what the worker wrote of an event,
+ * row and state in one record, for other bytes would pack better or worse. For both the
+ * clock runs from the first record to the last commit.
  */
 #pragma once
 
@@ -13,6 +14,7 @@
 enum {
     PIPELINE_MAX_RESULTS = 512,
     PIPELINE_MAX_PARTITIONS = 64,
+    PIPELINE_MAX_SAMPLES = 4096, /* more than a compressed batch holds */
     PIPELINE_TIMEOUT_MS = 60000,
 };
 
@@ -33,6 +35,8 @@ struct pipeline {
     int sent;             /* so far, all of distinct keys */
     double event_average; /* bytes of a value */
     size_t output_bytes;  /* that the worker writes of one event, with keys */
+    struct slice samples[PIPELINE_MAX_SAMPLES]; /* what it wrote of some events */
+    size_t n_samples;
 };
 
 /* What a run took, from the first record to the last commit. */

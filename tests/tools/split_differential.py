@@ -24,6 +24,14 @@ def text(s):
     return O.re.sub("[\ud800-\udfff]", "\ufffd", s)
 
 
+LONE = O.re.compile(r"(\\ud[89ab]..\\ud[c-f]..)|\\ud[89a-f]..")
+
+
+def halves(s):
+    """the compact form of a value, in which half of a surrogate pair counts as U+FFFD whatever it came from"""
+    return s if s is None else LONE.sub(lambda m: m.group(1) or "\\ufffd", s)
+
+
 def ident(v):
     k = O.key(v)
     return None if k is None else text(k)
@@ -35,8 +43,8 @@ def event(e, annotation=False):
     a = e.args
     row = [e.i, -1 if e.i2 is None else e.i2, e.ts, e.dur, cat, e.name, text(e.pid), text(e.tid), ident(a.get("correlation")), ident(a.get("External id"))]
     if gpu:
-        return row + [ident(a.get("stream"))] + [O.compact(a[k]) if isinstance(a.get(k), list) else None for k in ("grid", "block")]
-    return row + [O.compact(a[k]) if k in a else None for k in ("Input Dims", "Input type")] + [O.has_dims(e)]
+        return row + [ident(a.get("stream"))] + [halves(O.compact(a[k])) if isinstance(a.get(k), list) else None for k in ("grid", "block")]
+    return row + [halves(O.compact(a[k])) if k in a else None for k in ("Input Dims", "Input type")] + [O.has_dims(e)]
 
 
 def model(raw, salvage, cap=O.EVENT_CAP):
@@ -71,6 +79,9 @@ def ours(program, path, options):
         return {"failed": r.returncode, "stderr": r.stderr.decode("utf-8", "replace")[-2000:]}
     doc = json.loads(r.stdout.decode("utf-8"))
     if "index" in doc:
+        for lists in ("cpu", "gpu", "annotations", "gpu_annotations"):
+            for row in doc["index"][lists]:
+                row[10:] = [halves(v) if isinstance(v, str) else v for v in row[10:]]
         doc["index"]["flows"].sort()
         doc["index"]["correlated"].sort()
     return doc

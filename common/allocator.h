@@ -6,8 +6,11 @@
  */
 #pragma once
 
-/* From now on: few pools, and what was large goes back to the system. */
-void allocator_bound(void);
+#include <stdint.h>
+
+/* From now on: few pools, and what is large for a process of `limit` bytes goes back to
+ * the system at once. */
+void allocator_bound(int64_t limit);
 /* Gives unused pages back, every other second at most; nothing without a bound. One
  * thread calls it. */
 void allocator_trim(void);

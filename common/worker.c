@@ -200,7 +200,7 @@ share_memory(struct process *process, struct err *err)
         memory_plan_make(&wish, process->kafka.properties, process->kafka.n_properties);
     process->kafka.memory = &process->memory;
     if (wish.limit)
-        allocator_bound();
+        allocator_bound(wish.limit);
     return ERR_OK;
 }
 

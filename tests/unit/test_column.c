@@ -83,7 +83,7 @@ is_short_again_after_a_reset(void **state)
 
     assert_int_equal(column.n, SHORT);
     assert_non_null(column.chunks);
-    assert_int_equal(value_at(&column, SHORT - 1), (SHORT - 1) * (SHORT - 1));
+    assert_int_equal(value_at(&column, SHORT - 1), (size_t)(SHORT - 1) * (SHORT - 1));
 }
 
 static void
@@ -121,7 +121,7 @@ fills_with_zeros_that_can_be_written(void **state)
     fill(&column, 1);
 
     assert_int_equal(column.n, RECORDS + 1);
-    assert_int_equal(value_at(&column, SHORT - 1), (SHORT - 1) * (SHORT - 1));
+    assert_int_equal(value_at(&column, SHORT - 1), (size_t)(SHORT - 1) * (SHORT - 1));
     for (uint64_t i = SHORT; i < RECORDS - 1; i++)
         assert_int_equal(value_at(&column, i), 0);
     assert_int_equal(value_at(&column, RECORDS - 1), 7);

@@ -303,7 +303,7 @@ column_add_slowly(struct column *column, const void *record, struct err *err)
         return add_to_spilled(column, record, err);
     uint64_t n = column->cap >> COLUMN_CHUNK_SHIFT;
     /* The list of chunks doubles whenever their number is a power of two. */
-    if (n == 0 || (n >= FIRST_CHUNKS && (n & (n - 1)) == 0)) {
+    if (!column->chunks || n == 0 || (n >= FIRST_CHUNKS && (n & (n - 1)) == 0)) {
         uint64_t room = n ? 2 * n : FIRST_CHUNKS;
         char **chunks = reallocarray(column->chunks, room, sizeof *chunks);
         if (!chunks)

@@ -75,6 +75,21 @@ count_crash(struct journal *journal, const struct slot *slot)
     crash->count++;
 }
 
+/* A record may be in two lanes, when its partition went and came back while a job had it;
+ * the process has died once all the same. */
+static bool
+is_counted(const struct content *content, int lane)
+{
+    const struct slot *slot = &content->slots[lane];
+    for (int i = 0; i < lane; i++) {
+        const struct slot *other = &content->slots[i];
+        if (atomic_load(&other->filled) && other->partition == slot->partition &&
+            other->offset == slot->offset)
+            return true;
+    }
+    return false;
+}
+
 static void
 take_stock(struct journal *journal, const char *topic)
 {
@@ -86,12 +101,11 @@ take_stock(struct journal *journal, const char *topic)
         memcpy(content->magic, magic, sizeof magic);
         return;
     }
-    for (int lane = 0; lane < JOURNAL_LANES; lane++) {
-        struct slot *slot = &content->slots[lane];
-        if (atomic_load(&slot->filled))
-            count_crash(journal, slot);
-        atomic_store(&slot->filled, 0);
-    }
+    for (int lane = 0; lane < JOURNAL_LANES; lane++)
+        if (atomic_load(&content->slots[lane].filled) && !is_counted(content, lane))
+            count_crash(journal, &content->slots[lane]);
+    for (int lane = 0; lane < JOURNAL_LANES; lane++)
+        atomic_store(&content->slots[lane].filled, 0);
 }
 
 /* The whole of it is taken now: a full disk must not become a signal later. */

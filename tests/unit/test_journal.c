@@ -69,6 +69,31 @@ counts_each_death_over_a_record(void **state)
     journal_close(journal);
 }
 
+/* A job that was dropped may still be at the record when the next one begins it. */
+static void
+counts_one_death_once_for_a_record_in_two_lanes(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct journal *journal = journal_open(home.path, "i", "t", NULL);
+        journal_enter(journal, 1, 3, 77);
+        journal_enter(journal, 2, 3, 78);
+        journal_enter(journal, 3, 3, 77);
+        raise(SIGKILL);
+    }
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+
+    struct journal *journal = open_journal("t");
+
+    assert_int_equal(journal_crashes(journal, 3, 77), 1);
+    assert_int_equal(journal_crashes(journal, 3, 78), 1);
+    journal_close(journal);
+    journal = open_journal("t");
+    assert_int_equal(journal_crashes(journal, 3, 77), 1);
+    journal_close(journal);
+}
+
 static void
 keeps_no_mark_of_a_death_between_records(void **state)
 {
@@ -163,6 +188,7 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_HOME(counts_each_death_over_a_record),
+        IN_HOME(counts_one_death_once_for_a_record_in_two_lanes),
         IN_HOME(keeps_no_mark_of_a_death_between_records),
         IN_HOME(forgets_what_has_committed),
         IN_HOME(starts_anew_for_another_topic_or_a_broken_file),

@@ -121,22 +121,25 @@ put_object(const struct putting *putting, struct err *err)
 /* --- the draft's bytes ------------------------------------------------------------- */
 
 /* What is signed is what the server checks the bytes with. */
-static bool
-take_digest(struct putting *putting)
+static enum err_kind
+take_digest(struct putting *putting, struct err *err)
 {
     char piece[PIECE_BYTES];
-    ssize_t n = -1;
+    ssize_t n;
     struct digest *digest = digest_new();
+    if (!digest)
+        return chunk_draft_no_memory(err);
     putting->upload.bytes = 0;
-    while (digest && (n = pread(putting->upload.fd, piece, sizeof piece,
-                                putting->upload.bytes)) > 0) {
+    while ((n = pread(putting->upload.fd, piece, sizeof piece, putting->upload.bytes)) >
+           0) {
         digest_add(digest, (struct slice){piece, (size_t)n});
         putting->upload.bytes += n;
     }
+    const char *why = strerror(errno);
     if (n == 0)
         digest_end(digest, putting->sha256);
     digest_free(digest);
-    return n == 0;
+    return n == 0 ? ERR_OK : chunk_draft_away(putting->draft, why, err);
 }
 
 enum err_kind
@@ -146,8 +149,8 @@ chunk_s3_put(struct chunk_draft *draft, const char *name, struct err *err)
     CLEANUP(buf_done) struct buf key = BUF_INIT;
     CLEANUP(buf_done) struct buf url = BUF_INIT;
     struct putting putting = {.draft = draft, .upload = {.fd = draft->fd}};
-    if (!take_digest(&putting))
-        return chunk_draft_away(draft, strerror(errno), err);
+    if (take_digest(&putting, err))
+        return err->kind;
     buf_addf(&key, "%s%s%s/%s", store->prefix, *store->prefix ? "/" : "",
              chunk_draft_place(draft), name);
     s3_add_url(&store->remote->s3, store->bucket, buf_slice(&key), &url);

@@ -35,7 +35,6 @@ static const struct error_refusal {
     {"output_failed", "output_failed", true, NULL},
     {"record_too_large", "output_failed", true, NULL},
     {"trace_too_large", "trace_too_large", true, "max_spool_bytes"},
-    {"trace_unreadable", "trace_unreadable", true, NULL},
 };
 
 bool

@@ -210,7 +210,7 @@ lets_the_newer_of_two_namesakes_fence_the_older(void **state)
     rig_wait_drained(&rig);
 
     rig_start(&elsewhere, &newer, "a", NULL);
-    rig_wait(&newer, "started");
+    rig_wait(&newer, "partition assigned"); /* so it has taken the name, too */
     for (int i = 1; i <= 20; i++)
         rig_send(&rig, i * 1000, 1000);
 

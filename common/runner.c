@@ -139,6 +139,17 @@ look(void *state)
     return is_over ? EXIT_JOB_DEADLINE : EXIT_OK;
 }
 
+/*
+ * Said before the clients are closed: that may take until the drain's deadline, which
+ * ends the process without another word.
+ */
+static void
+fail(struct runner *runner, const struct err *why)
+{
+    log_err(LOG_ERROR, why);
+    runner->failure = *why; /* nothing is committed on the way out */
+}
+
 enum err_kind
 runner_run(struct runner *runner, struct err *err)
 {
@@ -156,7 +167,7 @@ runner_run(struct runner *runner, struct err *err)
     else if (!opened && kind == ERR_RETRY)
         kind = ERR_OK; /* asked to stop before anything was taken */
     if (kind)
-        runner->failure = *err; /* nothing is committed on the way out */
+        fail(runner, err);
     else
         *err = (struct err){0};
     int status = kind ? err_exit_code(err) : EXIT_OK;

@@ -60,7 +60,8 @@ struct runner *runner_new(const struct runner_settings *settings, struct err *er
 void runner_free(struct runner *runner);
 /*
  * Runs until watchdog_stopping(), then finishes the batch and leaves the group. ERR_OK
- * after a clean drain; otherwise the error that ended it.
+ * after a clean drain; otherwise the error that ended it, which is in the log before the
+ * clients are closed.
  */
 enum err_kind runner_run(struct runner *runner, struct err *err);
 

@@ -380,12 +380,11 @@ run(struct process *process, struct err *err)
     if (!err->kind && !open_all(process, err)) {
         say_start(process);
         say_memory(&process->memory);
-        runner_run(process->runner, err);
-    }
-    if (err->kind)
+        if (!runner_run(process->runner, err))
+            log_say(LOG_INFO, "stopped: everything that was taken is committed");
+    } else {
         log_err(LOG_ERROR, err);
-    else
-        log_say(LOG_INFO, "stopped: everything that was taken is committed");
+    }
     int status = err->kind ? err_exit_code(err) : EXIT_OK;
     *err = (struct err){0}; /* said */
     admin_stop(process->admin);

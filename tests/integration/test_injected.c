@@ -89,8 +89,6 @@ run_worker(const char *bootstrap)
     if (runner)
         runner_run(runner, &err);
     int status = err.kind ? err_exit_code(&err) : EXIT_OK;
-    if (err.kind)
-        log_err(LOG_ERROR, &err);
     runner_free(runner);
     metrics_free(metrics);
     return status;
@@ -328,6 +326,45 @@ goes_on_by_itself_when_the_disk_of_the_broker_was_full(void **state)
     process_close(&worker);
 }
 
+/* The next offset commit is refused, late; by then the answers to come are held back. */
+static void
+fence_and_fall_silent(void)
+{
+    enum { BROKER = 1, LATE_MS = 3000, NEVER_MS = 120000 };
+    rd_kafka_mock_broker_push_request_error_rtts(mock.cluster, BROKER, TXN_OFFSET_COMMIT,
+                                                 1, ERROR(FENCED_INSTANCE_ID), LATE_MS);
+    size_t left = 1;
+    for (long long until = process_now_ms() + START_MS;
+         left > 0 && process_now_ms() < until; usleep(WAIT_MS * 1000))
+        rd_kafka_mock_broker_error_stack_cnt(mock.cluster, BROKER, TXN_OFFSET_COMMIT,
+                                             &left);
+    assert_int_equal(left, 0);
+    rd_kafka_mock_broker_push_request_error_rtts(mock.cluster, BROKER, END_TXN, 1,
+                                                 RD_KAFKA_RESP_ERR_NO_ERROR, NEVER_MS);
+}
+
+/* The deadline of the way out ends the process: the reason must be in the log by then. */
+static void
+says_why_it_leaves_before_it_hangs_on_the_way_out(void **state)
+{
+    (void)state;
+    char line[LINE_BYTES];
+    struct process worker;
+    send_work();
+    start_worker(&worker);
+    assert_true(
+        process_wait_line(&worker, "batch committed", line, sizeof line, START_MS));
+    fence_and_fall_silent();
+
+    assert_int_equal(process_wait(&worker, START_MS), EXIT_FENCED);
+    const char *why = strstr(worker.text, "code=fenced");
+    const char *hung = strstr(worker.text, "a deadline is over");
+    if (!why || !hung || why > hung)
+        fail_msg("not said before it hung:\n%s", worker.text);
+    rd_kafka_mock_clear_request_errors(mock.cluster, END_TXN);
+    process_close(&worker);
+}
+
 static void
 starts_in_spite_of_errors_of_its_coordinator(void **state)
 {
@@ -358,6 +395,7 @@ main(int argc, char **argv)
         cmocka_unit_test(recovers_or_leaves_after_an_error_of_the_offsets),
         cmocka_unit_test(recovers_or_leaves_after_an_error_of_the_commit),
         cmocka_unit_test(goes_on_by_itself_when_the_disk_of_the_broker_was_full),
+        cmocka_unit_test(says_why_it_leaves_before_it_hangs_on_the_way_out),
         cmocka_unit_test(starts_in_spite_of_errors_of_its_coordinator),
     };
     if (argc == 3 && strcmp(argv[1], "--run") == 0)

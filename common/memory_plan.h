@@ -25,8 +25,9 @@ struct memory_plan {
     int64_t sent_bytes;      /* produced records that wait: queue.buffering.max.kbytes */
     int64_t sent_records;    /* ... their number: queue.buffering.max.messages */
     int64_t batch_bytes;     /* input of the open batch */
-    int64_t state_bytes; /* changes of the open batch and filters, of all partitions */
-    int64_t worst;       /* all of it at once */
+    int64_t state_bytes;     /* changes of the open batch, filters, and what waits for
+                              * an index, of all partitions */
+    int64_t worst;           /* all of it at once */
 };
 
 struct memory_wish {

@@ -19,8 +19,9 @@ enum {
     DUE_AGAIN_MS = 60000, /* after a failure */
 };
 
-/* Of the memory, to the filters of the stores; the rest is for the open batch. */
-enum { FILTERS_SHARE = 4 };
+/* Quarters of the memory, over all stores: their filters, entries that wait for an index,
+ * and the open batch. */
+enum { QUARTERS = 4, FILTERS_SHARE = 1, INDEX_SHARE = 1, BATCH_SHARE = 2 };
 
 struct part_state {
     int32_t partition;
@@ -37,6 +38,12 @@ struct states {
     int64_t tick_ms;
 };
 
+static size_t
+share(const struct states *states, int quarters)
+{
+    return (size_t)(states->settings.max_memory / QUARTERS * quarters);
+}
+
 struct states *
 states_new(const struct states_settings *settings, struct err *err)
 {
@@ -46,7 +53,7 @@ states_new(const struct states_settings *settings, struct err *err)
         return NULL;
     }
     states->settings = *settings;
-    states->filter_budget = (size_t)(settings->max_memory / FILTERS_SHARE);
+    states->filter_budget = share(states, FILTERS_SHARE);
     return states;
 }
 
@@ -71,13 +78,6 @@ static const struct worker_state *
 kind_of(const struct states *states)
 {
     return states->settings.worker->state;
-}
-
-static size_t
-batch_max(const struct states *states)
-{
-    int64_t max = states->settings.max_memory;
-    return (size_t)(max - max / FILTERS_SHARE);
 }
 
 static struct part_state *
@@ -108,6 +108,17 @@ struct restore {
 };
 
 static enum err_kind
+settle(struct restore *restore, int64_t next, struct err *err)
+{
+    struct store *store = restore->store;
+    if (store_commit(store, next, err))
+        return err->kind;
+    return store_index_bytes(store) > share(restore->states, INDEX_SHARE)
+               ? store_index(store, err)
+               : ERR_OK;
+}
+
+static enum err_kind
 apply(void *state, const struct message *in, struct err *err)
 {
     struct restore *restore = state;
@@ -117,8 +128,7 @@ apply(void *state, const struct message *in, struct err *err)
     if (store_stage(restore->store, in->key, in->value, err) ||
         store_keep(restore->store, err))
         return err->kind;
-    return store_full(restore->store) ? store_commit(restore->store, in->offset + 1, err)
-                                      : ERR_OK;
+    return store_full(restore->store) ? settle(restore, in->offset + 1, err) : ERR_OK;
 }
 
 static bool
@@ -177,7 +187,7 @@ bring_up(struct restore *restore, struct err *err)
     }
     if (kind)
         return kind;
-    if (store_commit(restore->store, next, err))
+    if (settle(restore, next, err))
         return err->kind;
     log_event(LOG_INFO, "state is up to date",
               LOG_FIELDS(LOG_STR("topic", kind_of(restore->states)->topic),
@@ -198,7 +208,7 @@ open_store(struct states *states,
     const struct store_settings settings = {
         .suffix_bytes = kind_of(states)->suffix_bytes,
         .max_bytes = (size_t)states->settings.max_bytes,
-        .batch_bytes = batch_max(states),
+        .batch_bytes = share(states, BATCH_SHARE),
         .due = kind_of(states)->due,
         .due_state = states->worker_state,
         .filter_budget = &states->filter_budget,
@@ -272,7 +282,7 @@ states_full(const struct states *states)
     size_t bytes = 0;
     for (size_t i = 0; i < states->n_parts; i++)
         bytes += store_batch_bytes(states->parts[i].store);
-    return bytes >= batch_max(states);
+    return bytes >= share(states, BATCH_SHARE);
 }
 
 bool
@@ -319,6 +329,35 @@ states_produce(struct states *states, states_send_fn *send, void *state, struct 
     return ERR_OK;
 }
 
+/* The store with the most entries to come, and the bytes of all. */
+static struct store *
+most_unindexed(const struct states *states, size_t *ret_bytes)
+{
+    struct store *most = NULL;
+    *ret_bytes = 0;
+    for (size_t i = 0; i < states->n_parts; i++) {
+        struct store *store = states->parts[i].store;
+        *ret_bytes += store_index_bytes(store);
+        if (!most || store_index_bytes(store) > store_index_bytes(most))
+            most = store;
+    }
+    return most;
+}
+
+static enum err_kind
+index_what_is_too_much(const struct states *states, struct err *err)
+{
+    for (size_t i = 0; i < states->n_parts; i++) {
+        size_t bytes = 0;
+        struct store *most = most_unindexed(states, &bytes);
+        if (bytes <= share(states, INDEX_SHARE))
+            return ERR_OK;
+        if (store_index(most, err))
+            return err->kind;
+    }
+    return ERR_OK;
+}
+
 enum err_kind
 states_commit(struct states *states, const struct producer *producer, struct err *err)
 {
@@ -329,7 +368,7 @@ states_commit(struct states *states, const struct producer *producer, struct err
         if (store_commit(part->store, behind ? -1 : next, err))
             return err->kind;
     }
-    return ERR_OK;
+    return index_what_is_too_much(states, err);
 }
 
 void

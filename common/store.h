@@ -17,8 +17,8 @@
  *   store_commit    the batch is committed: its changes go to the disk
  *   store_abort     it is not: they are forgotten
  *
- * Reads see what was kept. What is read stays valid until store_commit or store_abort.
- * One thread.
+ * Reads see what was kept. What is read stays valid until store_commit, store_abort or
+ * store_index. One thread.
  */
 #pragma once
 
@@ -112,6 +112,13 @@ store_changes(struct store *store, store_change_fn *change, void *state, struct 
  * opened again.
  */
 enum err_kind store_commit(struct store *store, int64_t next_offset, struct err *err);
+/*
+ * Where the records of a commit are found goes into an index of its own, by and by, and
+ * until then takes memory: so many bytes. After a process died they are found again.
+ */
+size_t store_index_bytes(const struct store *store);
+/* Puts it all into the index. Errors of store_commit(). */
+enum err_kind store_index(struct store *store, struct err *err);
 void store_abort(struct store *store);
 
 /* Empties it: it follows the changelog from its start. Errors of store_commit(). */

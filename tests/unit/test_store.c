@@ -67,6 +67,14 @@ commit(struct store *store, int64_t offset)
 }
 
 static void
+bring_index_up(struct store *store)
+{
+    struct err err = {0};
+    if (store_index(store, &err))
+        fail_msg("%s: %s", err.code, err.msg);
+}
+
+static void
 assert_value(struct store *store, const char *key, const char *expected)
 {
     struct slice value;
@@ -106,6 +114,91 @@ assert_due(struct store *store, int64_t now_ms, const char *expected)
  * ---------------------------------------------------------------- */
 
 static void
+remove_key(struct store *store, const char *key)
+{
+    assert_int_equal(store_stage(store, slice_of(key), (struct slice){0}, NULL), ERR_OK);
+    assert_int_equal(store_keep(store, NULL), ERR_OK);
+}
+
+/* The index, what it does not have yet, and the batch: each has a key of its own, hides
+ * one below, and removes one. */
+static void
+reads_through_index_and_batch(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    assert_true(temp_dir_make(&dir));
+    CLEANUP(store_closep) struct store *store = open_at(dir.path);
+    for (char key[] = "group#1"; key[6] <= '6'; key[6]++)
+        put(store, key, "indexed");
+    commit(store, 7);
+    bring_index_up(store);
+    put(store, "group#2", "waits");
+    remove_key(store, "group#3");
+    put(store, "group#4", "waits");
+    put(store, "group#7", "waits");
+    put(store, "fresh#2", "waits");
+    put(store, "fresh#3", "waits");
+    commit(store, 8);
+    remove_key(store, "fresh#3");
+    commit(store, 9);
+    put(store, "group#4", "batch");
+    remove_key(store, "group#5");
+    put(store, "group#3", "again");
+    put(store, "group#8", "batch");
+    put(store, "fresh#1", "batch");
+
+    assert_group(store, "group",
+                 "#1=indexed #2=waits #3=again #4=batch #6=indexed #7=waits #8=batch ");
+    assert_group(store, "fresh", "#1=batch #2=waits ");
+    assert_value(store, "group#1", "indexed");
+    assert_value(store, "group#2", "waits");
+    assert_value(store, "group#4", "batch");
+    assert_value(store, "group#5", NULL);
+    assert_value(store, "fresh#2", "waits");
+    assert_value(store, "fresh#3", NULL);
+
+    store_abort(store);
+    static const char left[] =
+        "#1=indexed #2=waits #4=waits #5=indexed #6=indexed #7=waits ";
+    assert_group(store, "group", left);
+    bring_index_up(store);
+    assert_group(store, "group", left);
+    assert_group(store, "fresh", "#2=waits ");
+    assert_value(store, "group#3", NULL);
+}
+
+/* Deadlines show a record that is there twice. */
+static void
+keeps_one_record_of_a_key_whenever_the_index_is_brought_up(void **state)
+{
+    (void)state;
+    for (int when = 0; when < 8; when++) {
+        CLEANUP(temp_dir_done) struct temp_dir dir;
+        assert_true(temp_dir_make(&dir));
+        CLEANUP(store_closep) struct store *store = open_at(dir.path);
+        put(store, "g#1", "due 1");
+        if (when & 1)
+            bring_index_up(store);
+        commit(store, 1);
+        if (when & 2)
+            bring_index_up(store);
+        put(store, "g#1", "due 2");
+        put(store, "g#2", "due 3");
+        if (when & 4)
+            bring_index_up(store);
+        commit(store, 2);
+        assert_due(store, 10, "#1=due 2 #2=due 3 ");
+        assert_group(store, "g", "#1=due 2 #2=due 3 ");
+        bring_index_up(store);
+        remove_key(store, "g#1");
+        commit(store, 3);
+        assert_due(store, 10, "#2=due 3 ");
+        assert_group(store, "g", "#2=due 3 ");
+    }
+}
+
+static void
 reads_through_the_open_batch(void **state)
 {
     (void)state;
@@ -119,9 +212,7 @@ reads_through_the_open_batch(void **state)
 
     put(store, "group#2", "batch");
     put(store, "group#1", "newer");
-    assert_int_equal(store_stage(store, SLICE("group#3"), (struct slice){0}, NULL),
-                     ERR_OK);
-    assert_int_equal(store_keep(store, NULL), ERR_OK);
+    remove_key(store, "group#3");
 
     assert_group(store, "group", "#1=newer #2=batch ");
     assert_group(store, "grou", "#2=other ");
@@ -279,6 +370,8 @@ agree_with_a_plain_model(size_t budget)
             store_close(store);
             store = open_with(dir.path, &budget);
             memcpy(now, disk, sizeof disk);
+        } else if ((random >> 24) % 64 == 3) {
+            bring_index_up(store); /* in the middle of a batch */
         }
         unsigned g = (random >> 12) % (KEYS / 10);
         CLEANUP(buf_done) struct buf expected = BUF_INIT;
@@ -318,6 +411,7 @@ put_groups(struct store *store, const char *value, int to)
         if (i % GROUPS_A_BATCH == GROUPS_A_BATCH - 1)
             commit(store, i);
     }
+    bring_index_up(store); /* a filter is renewed with it */
 }
 
 static void
@@ -456,6 +550,81 @@ survives_a_kill_without_the_open_batch(void **state)
     assert_value(store, "g#1", "kept");
 }
 
+/* What a killed process knew of its index alone is found again, whatever it did: some
+ * keys updated, some removed, some removed and put again, the last record among them. */
+static void
+work_and_die(const char *folder, bool indexes_half_way)
+{
+    struct store *store = NULL;
+    char key[16];
+    if (store_open(folder, &settings, &store, NULL))
+        _exit(1);
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, "first");
+    }
+    commit(store, 1);
+    if (indexes_half_way)
+        bring_index_up(store);
+    for (int i = 0; i < 100; i++) {
+        snprintf(key, sizeof key, "%d#1", i);
+        if (i % 4 == 1)
+            put(store, key, "updated");
+        else if (i % 4 >= 2)
+            remove_key(store, key);
+    }
+    commit(store, 2);
+    for (int i = 3; i < 100; i += 4) {
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, "again");
+    }
+    commit(store, 3);
+    remove_key(store, "99#1"); /* by now the last record */
+    commit(store, 4);
+    raise(SIGKILL);
+}
+
+static const char *
+value_after_death(int i)
+{
+    static const char *const values[] = {"first", "updated", NULL, "again"};
+    return i == 99 ? NULL : values[i % 4];
+}
+
+static void
+finds_the_records_of_a_killed_process_again(void **state)
+{
+    (void)state;
+    for (int half_way = 0; half_way < 2; half_way++) {
+        CLEANUP(temp_dir_done) struct temp_dir dir;
+        int status = 0;
+        char key[16];
+        assert_true(temp_dir_make(&dir));
+        pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0)
+            work_and_die(dir.path, half_way == 1);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFSIGNALED(status));
+
+        for (int opening = 0; opening < 2; opening++) {
+            CLEANUP(store_closep) struct store *store = open_at(dir.path);
+            assert_int_equal(store_offset(store), opening == 0 ? 4 : 5);
+            for (int i = 0; i < 100; i++) {
+                snprintf(key, sizeof key, "%d#1", i);
+                assert_value(store, key, value_after_death(i));
+            }
+            put(store, "new#1", "new"); /* may take the number of a removed one */
+            commit(store, 5);
+            assert_value(store, "99#1", NULL);
+            assert_value(store, "new#1", "new");
+            bring_index_up(store);
+            assert_group(store, "99", "");
+            assert_group(store, "new", "#1=new ");
+        }
+    }
+}
+
 static void
 make_one(const struct temp_dir *dir)
 {
@@ -552,7 +721,7 @@ throws_away_a_store_of_another_version(void **state)
 {
     (void)state;
     CLEANUP(temp_dir_done) struct temp_dir dir;
-    static const char ours[] = "heddle store 3";
+    static const char ours[] = "heddle store 4";
     assert_true(temp_dir_make(&dir));
     make_one(&dir);
     char *path = temp_path(&dir, "data.mdb");
@@ -677,6 +846,8 @@ main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_through_the_open_batch),
+        cmocka_unit_test(reads_through_index_and_batch),
+        cmocka_unit_test(keeps_one_record_of_a_key_whenever_the_index_is_brought_up),
         cmocka_unit_test(forgets_an_aborted_batch),
         cmocka_unit_test(forgets_what_a_refused_record_staged),
         cmocka_unit_test(keeps_a_group_of_any_length),
@@ -689,6 +860,7 @@ main(void)
         cmocka_unit_test(gives_what_is_due_by_its_deadline),
         cmocka_unit_test(is_empty_once_cleared),
         cmocka_unit_test(survives_a_kill_without_the_open_batch),
+        cmocka_unit_test(finds_the_records_of_a_killed_process_again),
         cmocka_unit_test(throws_away_a_file_that_is_no_store),
         cmocka_unit_test(throws_away_a_file_that_was_cut),
         cmocka_unit_test(throws_away_a_store_that_was_open_when_the_machine_went_down),

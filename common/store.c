@@ -58,6 +58,16 @@ batch_new(struct store *store)
     arena_reset_keeping(&store->arena, store->settings.batch_bytes / KEEP_SHARE);
     store_drop(store);
     memset(&store->head, 0, sizeof store->head);
+    store->untold = NULL;
+    store->last_untold = &store->untold;
+}
+
+static bool
+is_before(const struct node *node, uint64_t prefix, const uint8_t *key, size_t len)
+{
+    if (node->prefix != prefix)
+        return node->prefix < prefix;
+    return memcmp(node->key, key, len) < 0;
 }
 
 /* The first node not before the key; on the way, what leads to it on each level. */
@@ -68,8 +78,9 @@ find_node(struct store *store,
           struct node *ret_before[STORE_LEVELS])
 {
     struct node *at = &store->head;
+    uint64_t prefix = unindexed_prefix(key);
     for (int level = STORE_LEVELS - 1; level >= 0; level--) {
-        while (at->next[level] && memcmp(at->next[level]->key, key, len) < 0)
+        while (at->next[level] && is_before(at->next[level], prefix, key, len))
             at = at->next[level];
         ret_before[level] = at;
     }
@@ -125,29 +136,44 @@ look_below(struct store *store,
     node->fresh = node->unseen || (waits && waits->fresh);
 }
 
+static struct node *
+add_node(struct store *store, const uint8_t *key, struct node *const *before)
+{
+    struct node *node = arena_calloc(&store->arena, 1, sizeof *node);
+    if (!node)
+        return NULL;
+    memcpy(node->key, key, store_key_bytes(store));
+    node->prefix = unindexed_prefix(key);
+    node->told = true; /* there is nothing yet */
+    look_below(store, before[0], before[0]->next[0], node);
+    int levels = random_levels(store);
+    for (int level = 0; level < levels; level++) {
+        node->next[level] = before[level]->next[level];
+        before[level]->next[level] = node;
+    }
+    return node;
+}
+
 static enum err_kind
 put_node(struct store *store, const struct staged *staged, struct err *err)
 {
-    uint8_t key[STORE_KEY_MAX] = {0};
+    uint8_t key[STORE_KEY_MAX];
     struct node *before[STORE_LEVELS];
     make_key(store, staged->name, key);
     struct node *node = find_node(store, key, store_key_bytes(store), before);
-    if (!node || memcmp(node->key, key, store_key_bytes(store)) != 0) {
-        node = arena_calloc(&store->arena, 1, sizeof *node);
-        if (!node)
-            return err_no_memory(err, "a change of the state");
-        memcpy(node->key, key, sizeof key);
-        look_below(store, before[0], before[0]->next[0], node);
-        int levels = random_levels(store);
-        for (int level = 0; level < levels; level++) {
-            node->next[level] = before[level]->next[level];
-            before[level]->next[level] = node;
-        }
-    }
+    if (!node || memcmp(node->key, key, store_key_bytes(store)) != 0)
+        node = add_node(store, key, before);
+    if (!node)
+        return err_no_memory(err, "a change of the state");
     node->name = staged->name;
     node->value = staged->value;
-    node->told = false;
     node->due_ms = staged->due_ms;
+    if (!node->told)
+        return ERR_OK;
+    node->told = false;
+    node->next_untold = NULL;
+    *store->last_untold = node;
+    store->last_untold = &node->next_untold;
     return ERR_OK;
 }
 
@@ -225,13 +251,13 @@ store_changed(const struct store *store)
 enum err_kind
 store_changes(struct store *store, store_change_fn *change, void *state, struct err *err)
 {
-    for (struct node *node = store->head.next[0]; node; node = node->next[0]) {
-        if (node->told)
-            continue;
+    for (struct node *node = store->untold; node; node = store->untold) {
         if (change(state, node->name, node->value, err))
             return err->kind;
         node->told = true;
+        store->untold = node->next_untold;
     }
+    store->last_untold = &store->untold;
     return ERR_OK;
 }
 

@@ -20,6 +20,8 @@ enum {
 
 /* A change of the open batch. */
 struct node {
+    uint64_t prefix; /* of the key, beside what a search reads with it */
+    struct node *next[STORE_LEVELS];
     uint8_t key[STORE_KEY_MAX];
     bool unseen;        /* nothing of the group is below the batch */
     bool fresh;         /* the index on the disk has nothing of the group */
@@ -27,7 +29,7 @@ struct node {
     struct slice name;  /* the key as it was given */
     struct slice value; /* null: the record is removed */
     int64_t due_ms;
-    struct node *next[STORE_LEVELS];
+    struct node *next_untold;
 };
 
 struct staged {
@@ -62,7 +64,9 @@ struct store {
     struct unindexed unindexed; /* of records on the disk */
     /* The open batch: a skip list, and what the record in work has staged. */
     struct arena arena;
-    struct node head; /* holds no key */
+    struct node head;    /* holds no key */
+    struct node *untold; /* in the order of their changes */
+    struct node **last_untold;
     struct staged *first;
     struct staged **last;
     uint64_t random;

@@ -3,9 +3,7 @@
  */
 #include "store_unindexed.h"
 
-#include <endian.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { FIRST_CAPACITY = 1024 };
 
@@ -35,14 +33,6 @@ unindexed_clear(struct unindexed *unindexed, size_t keep)
         unindexed->capacity = 0;
     }
     unindexed->n = unindexed->n_added = 0;
-}
-
-static uint64_t
-prefix_of(const uint8_t *key)
-{
-    uint64_t big;
-    memcpy(&big, key, sizeof big);
-    return be64toh(big);
 }
 
 static int
@@ -78,7 +68,7 @@ lower_bound(const struct unindexed_entry *entries,
 size_t
 unindexed_find(const struct unindexed *unindexed, const uint8_t *key, size_t len)
 {
-    return lower_bound(unindexed->entries, unindexed->n, prefix_of(key), key, len);
+    return lower_bound(unindexed->entries, unindexed->n, unindexed_prefix(key), key, len);
 }
 
 const struct unindexed_key *
@@ -121,7 +111,7 @@ unindexed_add(struct unindexed *unindexed,
     copy->fresh = fresh;
     memcpy(copy->key, key, unindexed->key_bytes);
     unindexed->entries[unindexed->n + unindexed->n_added++] =
-        (struct unindexed_entry){prefix_of(copy->key), copy};
+        (struct unindexed_entry){unindexed_prefix(copy->key), copy};
     return true;
 }
 

@@ -8,11 +8,22 @@
 
 #include "arena.h"
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum { UNINDEXED_REMOVED = 0 }; /* in place of a number: the key has no record */
+
+/* The first bytes of a key, as a number that sorts like them. */
+static inline uint64_t
+unindexed_prefix(const uint8_t *key)
+{
+    uint64_t big;
+    memcpy(&big, key, sizeof big);
+    return be64toh(big);
+}
 
 struct unindexed_key {
     uint64_t number;
@@ -20,7 +31,7 @@ struct unindexed_key {
     uint8_t key[];
 };
 
-/* The first bytes of a key, as a number that sorts like them, and the whole. */
+/* A key, and its prefix. */
 struct unindexed_entry {
     uint64_t prefix;
     struct unindexed_key *key;

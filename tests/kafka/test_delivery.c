@@ -334,6 +334,8 @@ keeps_its_assignment(const char *const *more)
 static void
 retire(struct process *worker, const char *const *more)
 {
+    if (!strstr(worker->text, "started: ")) /* before that a signal is not its own yet */
+        rig_wait(worker, "started: ");
     process_signal(worker, SIGTERM);
     int status = process_wait(worker, RIG_TIMEOUT_MS);
     bool robbed = rig_lines(worker, "partitions lost") && keeps_its_assignment(more);

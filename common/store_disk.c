@@ -508,6 +508,8 @@ store_disk_index(struct store *store)
     size_t from = 0;
     int code;
     store_end_reading(store);
+    if (!unindexed_merge(&store->unindexed)) /* of a batch that failed half-way */
+        return ENOMEM;
     while ((code = index_all(store, &from)) == MDB_MAP_FULL)
         if ((code = grow(store)) != 0)
             break;
@@ -714,7 +716,7 @@ void
 store_disk_close(struct store *store)
 {
     /* If that fails, the next start does it. */
-    if (store->env && store->opened && store->unindexed.n > 0)
+    if (store->env && store->opened && store->unindexed.n + store->unindexed.n_added > 0)
         store_disk_index(store);
     if (store->reader)
         mdb_txn_abort(store->reader);

@@ -764,6 +764,52 @@ says_that_the_file_may_not_grow(void **state)
     store_close(store);
 }
 
+enum { LARGE_RECORDS = 64, LARGE_BYTES = 64 * 1024 };
+
+static void
+put_large_records(struct store *store)
+{
+    static char large[LARGE_BYTES];
+    char key[16];
+    snprintf(large, sizeof large, "due 7%*s", LARGE_BYTES - 6, "");
+    for (int i = 0; i < LARGE_RECORDS; i++) {
+        snprintf(key, sizeof key, "%d#1", i);
+        put(store, key, large);
+    }
+}
+
+/* What of it went to the disk before must be found when the changelog brings it again. */
+static void
+keeps_one_record_of_each_key_of_a_batch_that_failed_half_way(void **state)
+{
+    (void)state;
+    CLEANUP(temp_dir_done) struct temp_dir dir;
+    CLEANUP(buf_done) struct buf text = BUF_INIT;
+    struct store_settings small = settings;
+    struct store *store = NULL;
+    struct err err = {0};
+    small.max_bytes = 2 << 20;
+    assert_true(temp_dir_make(&dir));
+    assert_int_equal(store_open(dir.path, &small, &store, &err), ERR_OK);
+    put(store, "before#1", "whole");
+    commit(store, 1);
+    put_large_records(store);
+    assert_int_equal(store_commit(store, 2, &err), ERR_FATAL);
+    assert_string_equal(err.code, "store_full");
+    store_close(store);
+
+    store = open_at(dir.path);
+    assert_int_equal(store_offset(store), 1);
+    put_large_records(store);
+    commit(store, 2);
+
+    assert_int_equal(
+        store_due(store, 7, (size_t)2 * LARGE_RECORDS, add_record, &text, NULL), ERR_OK);
+    assert_int_equal(text.len,
+                     (size_t)LARGE_RECORDS * (LARGE_BYTES - 1 + strlen("#1= ")));
+    store_close(store);
+}
+
 static void
 grows_the_file_up_to_its_ceiling(void **state)
 {
@@ -867,6 +913,7 @@ main(void)
         cmocka_unit_test(keeps_a_store_whose_process_died),
         cmocka_unit_test(throws_away_a_store_of_another_version),
         cmocka_unit_test(says_that_the_file_may_not_grow),
+        cmocka_unit_test(keeps_one_record_of_each_key_of_a_batch_that_failed_half_way),
         cmocka_unit_test(grows_the_file_up_to_its_ceiling),
         cmocka_unit_test(writes_each_record_once_when_the_file_grows_half_way),
         cmocka_unit_test(names_the_folder_that_it_can_not_make),
